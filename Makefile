@@ -6,7 +6,7 @@ SOAK_TIME ?= 2m
 TEMPL     := github.com/a-h/templ/cmd/templ@v0.3.1020
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick generate test lint e2e corpus bench figures fuzz soak demo
+.PHONY: help check quick generate test lint e2e e2e-fleet e2e-services corpus bench figures fuzz soak demo demo-fleet
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,16 +33,19 @@ lint: ## golangci-lint with gofumpt
 e2e: ## eight agents on a public module; real agent programs against a model server (installs them from npm)
 	.ci/run e2e
 
+e2e-services: ## issues and pull requests at a real Gitea on loopback (builds it once, some minutes)
+	.ci/run services
+
 corpus: ## real repositories of Go, npm and Debian, worked on whole (downloads them once)
 	.ci/run repositories
 
 bench figures: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
 bench: ## the whole program against its floor as tables, then the packages (docs/performance.md)
-	go test -run '^$$' -bench 'Program|Dashboard|Drivers' -benchtime 1x -timeout 60m ./internal/bench
+	go test -run '^$$' -bench 'Program|Dashboard|Drivers|Threads|Screen' -benchtime 1x -timeout 60m ./internal/bench
 	go test -run '^$$' -bench . -benchmem -timeout 60m $$(go list ./... | grep -v internal/bench)
 
 figures: ## the tables of docs/performance.md, measured anew and written there; on a quiet machine
-	go test -run '^$$' -bench 'Program|Dashboard|Drivers' -benchtime 1x -timeout 60m ./internal/bench -update
+	go test -run '^$$' -bench 'Program|Dashboard|Drivers|Threads|Screen' -benchtime 1x -timeout 60m ./internal/bench -update
 
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$(go list ./...); do \
@@ -53,10 +56,17 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 		done; \
 	done
 
-soak: ## long tests: for SOAK_TIME (2m) kill -9 and a person beside at random; kills at every fact, floods, full disks
-	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak ./internal/e2e
+soak: ## long tests: for SOAK_TIME (2m) kill -9 and a person beside at random; kills at every fact, floods, full disks, 50 specs in a row
+	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak ./internal/e2e ./internal/outbox
 	go test -count=1 -timeout 30m ./internal/git ./internal/git/landing ./internal/git/shelve -rapid.checks 200
+	go test -count=1 -timeout 30m -tags soak ./internal/git/worktrees
 	go test -count=1 -timeout 30m ./internal/engine -run 'TestEveryNight' -rapid.checks 2000
+
+e2e-fleet: ## coordinator and workers as processes over a real Temporal server, killed at random (builds the server once, some minutes)
+	.ci/run fleet
+
+demo-fleet: ## a server, a coordinator and three workers on this machine, in a throw-away folder
+	.ci/run demofleet
 
 demo: ## two specs in a throw-away repository
 	go run ./cmd/ralph demo

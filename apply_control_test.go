@@ -76,7 +76,7 @@ func TestAgentWorksAgain(t *testing.T) {
 		{time.Hour, ralph.ExitOK, "codex", 1},
 	} {
 		s := fold(ralph.TaskAdded{Task: task("t-1")}, ralph.AgentLimited{Agent: "claude", Since: start, Until: start.Add(time.Hour)},
-			ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: tt.agent}, Now: start.Add(tt.began)},
+			ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: tt.agent}, DecidedAt: start.Add(tt.began)},
 			ralph.TurnEnded{Task: "t-1", Agent: tt.agent, Exit: tt.exit})
 		if len(s.Limits) != tt.left {
 			t.Errorf("%+v: %v", tt, s.Limits)
@@ -201,8 +201,8 @@ func TestQuestionsAreNoRunningTime(t *testing.T) {
 			t.Errorf("minute %d: the session ran %s, the spec %s; want %d minutes", minute, a, b, ran)
 		}
 	}
-	asks := func(id ralph.GateID, task ralph.TaskID, inTurn bool) ralph.Fact {
-		return ralph.Asked{Gate: ralph.Gate{ID: id, Kind: ralph.GateQuestion, Task: task, InTurn: inTurn}}
+	asks := func(id ralph.ApprovalID, task ralph.TaskID, inTurn bool) ralph.Fact {
+		return ralph.Asked{Approval: ralph.Approval{ID: id, Kind: ralph.ApprovalQuestion, Task: task, InTurn: inTurn}}
 	}
 	at(0, ralph.SessionStarted{ID: "s-1", Mode: "autopilot"}, ralph.PlanStarted{File: "a.md"}, ralph.JobStarted{Job: "j", File: "a.md"})
 	for _, id := range []ralph.TaskID{"t-1", "t-2"} {
@@ -239,7 +239,7 @@ func TestRestIsNoRunningTime(t *testing.T) {
 			t.Errorf("minute %d: the session ran %s, the spec %s; want %d and %d minutes", minute, a, b, session, spec)
 		}
 	}
-	at(0, ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart}})
+	at(0, ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStart}})
 	want(30, 0, 0)
 	at(30, ralph.Answered{ID: "g-1", Verdict: ralph.Approved}, ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one"}},
 		ralph.JobStarted{Job: "j", File: "a.md"}, ralph.TaskStarted{ID: "t-1"}, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "me"}})

@@ -42,8 +42,8 @@ func TestGatesOutsideStay(t *testing.T) {
 	t.Parallel()
 	before := []ralph.Fact{
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1"}},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-own", Kind: ralph.GateOperation, InTurn: true, By: "hook", Deadline: start.Add(time.Hour)}},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-turn", Kind: ralph.GateOperation, InTurn: true, Task: "t-1"}},
+		ralph.Asked{Approval: ralph.Approval{ID: "g-own", Kind: ralph.ApprovalOperation, InTurn: true, By: "hook", Deadline: start.Add(time.Hour)}},
+		ralph.Asked{Approval: ralph.Approval{ID: "g-turn", Kind: ralph.ApprovalOperation, InTurn: true, Task: "t-1"}},
 		ralph.SessionStarted{ID: "s-1"},
 		ralph.JobStarted{Job: "q-1"},
 		ralph.StepStarted{Task: "t-1", Step: ralph.Turn{}},
@@ -51,15 +51,15 @@ func TestGatesOutsideStay(t *testing.T) {
 		ralph.JobEnded{Status: ralph.SpecDone},
 	}
 	s := fold(before...)
-	if len(s.Gates) != 1 || s.Gates[0].ID != "g-own" {
-		t.Fatalf("open: %+v", s.Gates)
+	if len(s.Approvals) != 1 || s.Approvals[0].ID != "g-own" {
+		t.Fatalf("open: %+v", s.Approvals)
 	}
-	facts, err := s.ApproveGate("g-own")
+	facts, err := s.Approve("g-own")
 	if err != nil || len(facts) != 1 {
 		t.Fatal(facts, err)
 	}
 	s = fold(append(before, facts...)...)
-	if slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == "g-own" }) {
+	if slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.ID == "g-own" }) {
 		t.Error("answered, and open")
 	}
 }

@@ -40,21 +40,21 @@ func TestPlaceAfterAnEnd(t *testing.T) {
 		f    ralph.Fact
 		dir  string
 	}{
-		{"B-069 done", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, Saw: 1}, ""},
+		{"B-069 done", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, BasedOnSeq: 1}, ""},
 		{"done by a person's word: what is there is theirs to judge", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}, own},
-		{"B-073 failed", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed, Saw: 1}, own},
-		{"B-033 timeout", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskTimeout, Saw: 1}, own},
-		{"B-031 blocked", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskBlocked, Saw: 1}, own},
+		{"B-073 failed", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed, BasedOnSeq: 1}, own},
+		{"B-033 timeout", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskTimeout, BasedOnSeq: 1}, own},
+		{"B-031 blocked", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskBlocked, BasedOnSeq: 1}, own},
 		{"B-065 skipped", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped}, own},
-		{"B-074 released", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending, Saw: 1}, own},
-		{"B-075 the agent crashed", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending, Retry: true, Saw: 1}, own},
+		{"B-074 released", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending, BasedOnSeq: 1}, own},
+		{"B-075 the agent crashed", ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending, Retry: true, BasedOnSeq: 1}, own},
 		{"B-075, X-28 the engine crashed", ralph.SessionStarted{ID: "s", Resumed: true}, own},
-		{"B-054 a question", ralph.Asked{Gate: ralph.Gate{ID: "g", Task: "t-1"}}, own},
+		{"B-054 a question", ralph.Asked{Approval: ralph.Approval{ID: "g", Task: "t-1"}}, own},
 	} {
 		s := inTrees(1)
 		_, asked := tt.f.(ralph.Asked)
 		if apply(s, tt.f); true {
-			p := s.Task("t-1").Run.Place
+			p := s.Task("t-1").Run.Worktree
 			if p.Slot != 0 || p.Dir != tt.dir || p.Ready != asked || p.Branch != "ralph/t-1" || p.Base != "c0" {
 				t.Errorf("%s: %+v", tt.name, p)
 			}
@@ -70,14 +70,14 @@ func TestPrepared(t *testing.T) {
 	apply(s, ralph.Shelved{Task: "t-1", How: "stash", Stash: "st"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending}, ralph.TaskStarted{ID: "t-1", Slot: 3})
 	for n := range 2 {
 		apply(s, ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Error: "no room", Took: time.Second})
-		if r := s.Task("t-1").Run; r.Place.Fails != n+1 || r.Place.Ready || r.StepError != "no room" || r.LastAt != s.At || r.Stash != "st" {
+		if r := s.Task("t-1").Run; r.Worktree.Fails != n+1 || r.Worktree.Ready || r.StepError != "no room" || r.LastAt != s.At || r.Stash != "st" {
 			t.Errorf("%+v", r)
 		}
 	}
 	apply(s, ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Head: "c7", Tree: "tree-c7", Conflicts: []string{"a.go"}})
 	r := s.Task("t-1").Run
-	want := ralph.Place{Slot: 3, Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c7", Ready: true, Conflicts: []string{"a.go"}}
-	if diff := cmp.Diff(want, r.Place); diff != "" || r.Stash != "" || r.StepError != "" || r.Spent != 2*time.Second {
+	want := ralph.Worktree{Slot: 3, Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c7", Ready: true, Conflicts: []string{"a.go"}}
+	if diff := cmp.Diff(want, r.Worktree); diff != "" || r.Stash != "" || r.StepError != "" || r.Spent != 2*time.Second {
 		t.Errorf("%s%+v", diff, r)
 	}
 	if s.Job.Head != "" || s.Job.Tree != "" {
@@ -91,11 +91,11 @@ func TestWorkInATree(t *testing.T) {
 	s := inTrees(1)
 	found := []ralph.Finding{{Path: "a_test.go", Kind: "removed"}}
 	apply(s, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK, Tree: "tree-1", Head: "c1"}, ralph.Committed{Task: "t-1", Error: "no"})
-	if r := s.Task("t-1").Run; r.Place.Head != "c1" || r.Commits != 1 {
+	if r := s.Task("t-1").Run; r.Worktree.Head != "c1" || r.StepFailures != 1 {
 		t.Errorf("%+v", r)
 	}
 	apply(s, ralph.Committed{Task: "t-1", Commit: "c2", Weakened: found})
-	if r := s.Task("t-1").Run; r.Place.Head != "c2" || r.Commit != "c2" || len(r.Queue.Weakened) != 1 || s.Totals.Commits != 1 || s.Session.Count.Commits != 1 {
+	if r := s.Task("t-1").Run; r.Worktree.Head != "c2" || r.Commit != "c2" || len(r.Queue.Weakened) != 1 || s.Totals.Commits != 1 || s.Session.Count.Commits != 1 {
 		t.Errorf("%+v", r)
 	}
 	if s.Job.Head != "" || s.Job.Tree != "" {
@@ -109,11 +109,11 @@ func TestRecoveryFolds(t *testing.T) {
 	worked := func(state ralph.MergeState) *ralph.State {
 		s := inTrees(1)
 		apply(s, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK, Took: time.Minute, Session: "x", Tree: "tree-1", Head: "c1"},
-			ralph.ChecksRan{Task: "t-1", Results: []ralph.CheckResult{{Name: "test"}}}, ralph.Asked{Gate: ralph.Gate{ID: "g", Task: "t-1", Text: "which?"}},
-			ralph.Answered{ID: "g", Text: "this"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, Saw: 1},
+			ralph.ChecksRan{Task: "t-1", Results: []ralph.CheckResult{{Name: "test"}}}, ralph.Asked{Approval: ralph.Approval{ID: "g", Task: "t-1", Text: "which?"}},
+			ralph.Answered{ID: "g", Text: "this"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, BasedOnSeq: 1},
 			ralph.TaskRejected{ID: "t-1", Reason: "wrong"}, ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"},
 			ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK, Took: time.Minute, Session: "x", Tree: "tree-2", Head: "c2"},
-			ralph.Shelved{Task: "t-1", How: "stash", Stash: "st"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskTimeout, Saw: 1})
+			ralph.Shelved{Task: "t-1", How: "stash", Stash: "st"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskTimeout, BasedOnSeq: 1})
 		if state != "" {
 			apply(s, ralph.MergeQueued{Task: "t-1", Branch: "ralph/t-1", Commit: "c2"})
 			mergeOf(s, "m", "t-1")
@@ -121,7 +121,7 @@ func TestRecoveryFolds(t *testing.T) {
 		}
 		return s
 	}
-	kept := ralph.Place{Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c2"}
+	kept := ralph.Worktree{Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c2"}
 	for _, tt := range []struct {
 		name  string
 		state ralph.MergeState
@@ -131,23 +131,23 @@ func TestRecoveryFolds(t *testing.T) {
 		{"B-076, B-080 retried", "", ralph.TaskRetried{ID: "t-1"}, func(x *ralph.Task) bool {
 			r := x.Run
 			return x.Status == ralph.TaskPending && x.RetryCount == 1 && r.Iterations == 0 && r.Spent == 0 && r.Last == nil && r.Session == "" && r.Stash == "st" &&
-				cmp.Equal(r.Place, kept) && r.Red != nil && len(r.Answers) == 1 && slices.Equal(r.Rejects, []string{"wrong"}) && r.Reason == ""
+				cmp.Equal(r.Worktree, kept) && r.Red != nil && len(r.Answers) == 1 && slices.Equal(r.Rejects, []string{"wrong"}) && r.Reason == ""
 		}},
 		{"a merged branch is history", ralph.MergeMerged, ralph.TaskRetried{ID: "t-1"}, func(x *ralph.Task) bool {
-			return cmp.Equal(x.Run.Place, ralph.Place{Dir: kept.Dir}) && x.Run.Queue.State == ""
+			return cmp.Equal(x.Run.Worktree, ralph.Worktree{Dir: kept.Dir}) && x.Run.Queue.State == ""
 		}},
 		{"B-078 rolled back", "", ralph.TaskRolledBack{ID: "t-1", Saved: []ralph.Saved{{Ref: "r"}}}, func(x *ralph.Task) bool {
 			r := x.Run
-			return x.Status == ralph.TaskPending && x.RetryCount == 1 && cmp.Equal(r.Place, ralph.Place{Dir: kept.Dir}) && r.Iterations == 0 && r.Red == nil && slices.Equal(r.Rejects, []string{"wrong"})
+			return x.Status == ralph.TaskPending && x.RetryCount == 1 && cmp.Equal(r.Worktree, ralph.Worktree{Dir: kept.Dir}) && r.Iterations == 0 && r.Red == nil && slices.Equal(r.Rejects, []string{"wrong"})
 		}},
 		{"B-078 rolled back after its merge", ralph.MergeMerged, ralph.TaskRolledBack{ID: "t-1", Revert: "c9"}, func(x *ralph.Task) bool {
 			return x.Status == ralph.TaskPending && x.Run.Queue.State == "" && x.Run.Commit == ""
 		}},
 		{"B-079 cleaned up", "", ralph.TaskCleaned{ID: "t-1", Dir: kept.Dir}, func(x *ralph.Task) bool {
-			return x.Status == ralph.TaskTimeout && x.Run.Place.Dir == "" && x.Run.Place.Branch == kept.Branch && x.Run.Iterations == 1
+			return x.Status == ralph.TaskTimeout && x.Run.Worktree.Dir == "" && x.Run.Worktree.Branch == kept.Branch && x.Run.Iterations == 1
 		}},
 		{"B-079 with files that were kept", "", ralph.TaskCleaned{ID: "t-1", Saved: []ralph.Saved{{Ref: "r"}}}, func(x *ralph.Task) bool {
-			return x.Status == ralph.TaskTimeout && x.Run.Place.Dir == ""
+			return x.Status == ralph.TaskTimeout && x.Run.Worktree.Dir == ""
 		}},
 		{"B-065 skip wanted", "", ralph.SkipWanted{ID: "t-1", Reason: "no"}, func(x *ralph.Task) bool { return x.Run.Skip == "no" && x.Status == ralph.TaskTimeout }},
 		{"B-082 extended", "", ralph.TaskExtended{ID: "t-1", MaxIterations: 75}, func(x *ralph.Task) bool { return x.MaxIterations == 75 && x.Run.Iterations == 1 }},
@@ -164,7 +164,7 @@ func TestMergesCount(t *testing.T) {
 	t.Parallel()
 	s := inTrees(3)
 	for _, id := range []ralph.TaskID{"t-1", "t-2", "t-3"} {
-		apply(s, ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1}, ralph.MergeQueued{Task: id, Branch: "ralph/" + string(id), Commit: "c-" + string(id)})
+		apply(s, ralph.TaskEnded{ID: id, Status: ralph.TaskDone, BasedOnSeq: 1}, ralph.MergeQueued{Task: id, Branch: "ralph/" + string(id), Commit: "c-" + string(id)})
 	}
 	mergeOf(s, "m1", "t-1", "t-2")
 	apply(s, ralph.Merged{Task: "m1", From: "c0", Commit: "c1", Tree: "tree-c1"}, ralph.ChecksRan{Task: "m1", Pass: true, Known: []string{"lint"}, Results: []ralph.CheckResult{{Name: "lint", Exit: 1}}},
@@ -240,7 +240,7 @@ func TestLandings(t *testing.T) {
 		apply(s, receipt, step.f)
 		i, r := s.Plan.Integration, s.Task("land").Run
 		if i.HeldTries != step.tries || i.Waiting != step.waiting || fmt.Sprint(i.Held) != step.held || i.Landed != step.landed || i.Moved != step.moved ||
-			i.LandedAt != s.At || r.LastAt != s.At || r.Commits != step.errors || r.StepError != step.f.Error || i.Landing != 0 {
+			i.LandedAt != s.At || r.LastAt != s.At || r.StepFailures != step.errors || r.StepError != step.f.Error || i.Landing != 0 {
 			t.Errorf("%d: %+v, %+v", n, i, r)
 		}
 	}
@@ -329,7 +329,7 @@ func makersOfParallel() []maker {
 			return ralph.TaskStarted{ID: mergeID(rt), Slot: number(rt, 3), Dir: pick(rt, "dir", "", "ralph/.worktrees/1")}
 		}},
 		{"task.ended", func(rt *rapid.T) ralph.Fact {
-			return ralph.TaskEnded{ID: mergeID(rt), Status: status(rt), Why: why(rt), Saw: int64(number(rt, 1))}
+			return ralph.TaskEnded{ID: mergeID(rt), Status: status(rt), Why: why(rt), BasedOnSeq: int64(number(rt, 1))}
 		}},
 		{"prepared", func(rt *rapid.T) ralph.Fact {
 			return ralph.Prepared{Task: mergeID(rt), Dir: pick(rt, "dir", "", "ralph/.worktrees/1"), Branch: "ralph/t", Base: commitID(rt), Head: commitID(rt), Error: words(rt), Conflicts: pick(rt, "in", nil, []string{"a.go"}), Saved: saved(rt), Took: took(rt)}
@@ -338,13 +338,13 @@ func makersOfParallel() []maker {
 			return ralph.Committed{Task: mergeID(rt), Commit: commitID(rt), Error: words(rt), Weakened: pick(rt, "weak", nil, []ralph.Finding{{Path: "a", Line: 1, Kind: "removed", What: "w"}})}
 		}},
 		{"asked", func(rt *rapid.T) ralph.Fact {
-			return ralph.Asked{Gate: ralph.Gate{ID: gateID(rt), Kind: ralph.GateMerge, Task: mergeID(rt), About: taskID(rt), Text: words(rt), AskedAt: when(rt)}}
+			return ralph.Asked{Approval: ralph.Approval{ID: gateID(rt), Kind: ralph.ApprovalMerge, Task: mergeID(rt), About: taskID(rt), Text: words(rt), AskedAt: when(rt)}}
 		}},
 		{"answered", func(rt *rapid.T) ralph.Fact {
 			return ralph.Answered{ID: gateID(rt), Verdict: pick(rt, "verdict", ralph.Approved, ralph.Denied)}
 		}},
 		{"step.started", func(rt *rapid.T) ralph.Fact {
-			return ralph.StepStarted{Task: mergeID(rt), Now: when(rt), Step: pick[ralph.Step](rt, "step", ralph.Land{}, ralph.Baseline{Commit: "c0"}, ralph.Advance{From: "c0", To: "c1"},
+			return ralph.StepStarted{Task: mergeID(rt), DecidedAt: when(rt), Step: pick[ralph.Step](rt, "step", ralph.Land{}, ralph.Baseline{Commit: "c0"}, ralph.Advance{From: "c0", To: "c1"},
 				ralph.Check{Before: []ralph.RedCheck{{Name: "lint", Exit: 1}}}, ralph.Merge{Members: []ralph.TaskID{"t-1"}, Into: "c0", Green: []string{"tree"}, Free: true, Tips: true})}
 		}},
 		{"integration.started", func(rt *rapid.T) ralph.Fact {

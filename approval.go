@@ -10,42 +10,45 @@ import (
 )
 
 func (s *State) answered(f Answered) {
-	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == f.ID })
+	i := slices.IndexFunc(s.Approvals, func(g *Approval) bool { return g.ID == f.ID })
 	if i < 0 {
 		return // answered already: the first answer wins
 	}
-	gate := s.Gates[i]
-	s.Gates = slices.Delete(slices.Clone(s.Gates), i, i+1)
+	gate := s.Approvals[i]
+	s.Approvals = slices.Delete(slices.Clone(s.Approvals), i, i+1)
 	if gate.InTurn {
 		s.answeredInTurn(gate, f)
 		return
 	}
 	switch gate.Kind {
-	case GateMerge:
+	case ApprovalMerge:
 		s.mergeAnswered(gate, f)
 		return
-	case GateTest:
+	case ApprovalTest:
 		s.testAnswered(gate, f)
 		return
-	case GateCommit:
+	case ApprovalCommit:
 		s.commitAnswered(gate, f)
 		return
-	case GateStart:
+	case ApprovalPush:
+		s.pushAnswered(gate, f)
+		return
+	case ApprovalStart:
 		s.Session.Approved = f.Verdict == Approved
 		return
-	case GateStep:
+	case ApprovalStep:
 		s.editTask(gate.Task, func(t *Task) { t.Run.Approved = f.Verdict == Approved })
 		return
 	}
 	s.editTask(gate.Task, func(t *Task) {
 		t.Run.Answers = append(slices.Clone(t.Run.Answers), QA{gate.Text, f.Text})
-		t.Run.Answered = t.Run.Iterations
+		t.Run.AnsweredAtIteration = t.Run.Iterations
 	})
 }
 
 // commitAnswered folds a word on a commit that waits: since the checkout is elsewhere, or
 // since it would change settings. Of these exactly what the person saw is approved.
-func (s *State) commitAnswered(gate *Gate, f Answered) {
+func (s *State) commitAnswered(gate *Approval, f Answered) {
 	s.editTask(gate.Task, func(t *Task) {
 		r := &t.Run
 		switch {
@@ -60,16 +63,16 @@ func (s *State) commitAnswered(gate *Gate, f Answered) {
 	})
 }
 
-// The kinds of gates that do not belong to a task at work: the whole start waits,
+// The kinds of approvals that do not belong to a task at work: the whole start waits,
 // or the next task does.
 const (
-	GateStart = "start"
-	GateStep  = "step"
+	ApprovalStart = "start"
+	ApprovalStep  = "step"
 )
 
 // unapprove takes back what was approved for an earlier start: each one asks anew.
 func (s *State) unapprove() {
-	s.dropGates(GateStart, GateStep)
+	s.dropApprovals(ApprovalStart, ApprovalStep)
 	s.editTasks(func(t *Task) bool {
 		was := t.Run.Approved && t.IsBuild()
 		t.Run.Approved = t.Run.Approved && !was
@@ -77,51 +80,51 @@ func (s *State) unapprove() {
 	})
 }
 
-func (s *State) dropGates(kinds ...string) {
-	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return slices.Contains(kinds, g.Kind) })
+func (s *State) dropApprovals(kinds ...string) {
+	s.Approvals = slices.DeleteFunc(slices.Clone(s.Approvals), func(g *Approval) bool { return slices.Contains(kinds, g.Kind) })
 }
 
-// dropStepGate takes back the question whether a task may start: it has started
+// dropStepApproval takes back the question whether a task may start: it has started
 // (assigned by a person), or it is another task than was asked about.
-func (s *State) dropStepGate(id TaskID) {
-	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Kind == GateStep && g.Task == id })
+func (s *State) dropStepApproval(id TaskID) {
+	s.Approvals = slices.DeleteFunc(slices.Clone(s.Approvals), func(g *Approval) bool { return g.Kind == ApprovalStep && g.Task == id })
 }
 
-// gated reports whether a gate of the kind is open.
+// gated reports whether an approval of the kind is open.
 func (s *State) gated(kind string) bool {
-	return slices.ContainsFunc(s.Gates, func(g *Gate) bool { return g.Kind == kind })
+	return slices.ContainsFunc(s.Approvals, func(g *Approval) bool { return g.Kind == kind })
 }
 
-// GateOf returns the open gate of a kind, nil when there is none.
-func (s *State) GateOf(kind string) *Gate {
-	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.Kind == kind })
+// ApprovalOfKind returns the open approval of a kind, nil when there is none.
+func (s *State) ApprovalOfKind(kind string) *Approval {
+	i := slices.IndexFunc(s.Approvals, func(g *Approval) bool { return g.Kind == kind })
 	if i < 0 {
 		return nil
 	}
-	return s.Gates[i]
+	return s.Approvals[i]
 }
 
-// findGate returns an open gate or a refusal.
-func (s *State) findGate(id GateID) (*Gate, error) {
-	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
+// findApproval returns an open approval or a refusal.
+func (s *State) findApproval(id ApprovalID) (*Approval, error) {
+	i := slices.IndexFunc(s.Approvals, func(g *Approval) bool { return g.ID == id })
 	if i < 0 {
 		return nil, &Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`[[gates]]` lists what waits; the first answer wins", Kind: ErrNotFound}
 	}
-	return s.Gates[i], nil
+	return s.Approvals[i], nil
 }
 
-// Decidable reports whether the gate is approved or denied; a question is answered
+// Decidable reports whether a person says yes or no to it; a question is answered
 // in words.
-func (g *Gate) Decidable() bool {
-	return g.Kind == GateMerge || g.Kind == GateCommit || g.Kind == GateStart || g.Kind == GateStep || g.Kind == GateApproval || g.Kind == GateOperation || g.Kind == GateTest
+func (g *Approval) Decidable() bool {
+	return g.Kind == ApprovalMerge || g.Kind == ApprovalCommit || g.Kind == ApprovalPush || g.Kind == ApprovalStart || g.Kind == ApprovalStep || g.Kind == ApprovalRequest || g.Kind == ApprovalOperation || g.Kind == ApprovalTest
 }
 
-// GateQuestion is the kind of a gate that waits for words: NEEDS_HUMAN.
-const GateQuestion = "question"
+// ApprovalQuestion is the kind of an approval that waits for words: NEEDS_HUMAN.
+const ApprovalQuestion = "question"
 
-// AnswerGate answers a question; the first answer wins.
-func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
-	g, err := s.findGate(id)
+// Answer answers a question; the first answer wins.
+func (s *State) Answer(id ApprovalID, text string) ([]Fact, error) {
+	g, err := s.findApproval(id)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +139,7 @@ func (s *State) AnswerGate(id GateID, text string) ([]Fact, error) {
 
 // option is the answer that a person chose by its number, from 1; other words are the
 // answer themselves.
-func (g *Gate) option(text string) string {
+func (g *Approval) option(text string) string {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 1 || n > len(g.Options) || slices.Contains(g.Options, strings.TrimSpace(text)) {
 		return text
@@ -144,9 +147,9 @@ func (g *Gate) option(text string) string {
 	return g.Options[n-1]
 }
 
-// findDecidable returns an open gate that is approved or denied, or a refusal.
-func (s *State) findDecidable(id GateID) (*Gate, error) {
-	g, err := s.findGate(id)
+// findDecidable returns an open approval that wants yes or no, or a refusal.
+func (s *State) findDecidable(id ApprovalID) (*Approval, error) {
+	g, err := s.findApproval(id)
 	if err == nil && !g.Decidable() {
 		err = &Refusal{Why: fmt.Sprintf("%s is a question", id), Hint: fmt.Sprintf("answer it: [[answer %s \"...\"]]", id), Kind: ErrUsage}
 	}
@@ -155,12 +158,12 @@ func (s *State) findDecidable(id GateID) (*Gate, error) {
 
 // Answerable refuses an answer to an agent that is gone: with its engine, or because its time
 // is over. engine says whether one works here.
-func (s *State) Answerable(id GateID, engine bool, now time.Time) error {
-	i := slices.IndexFunc(s.Gates, func(g *Gate) bool { return g.ID == id })
+func (s *State) Answerable(id ApprovalID, engine bool, now time.Time) error {
+	i := slices.IndexFunc(s.Approvals, func(g *Approval) bool { return g.ID == id })
 	switch {
-	case i < 0 || s.Gates[i].Answerable(engine, now):
+	case i < 0 || s.Approvals[i].Answerable(engine, now):
 		return nil
-	case s.Gates[i].By != "":
+	case s.Approvals[i].By != "":
 		return &Refusal{Why: fmt.Sprintf("the time to answer %s is over: what asked it has gone on without", id), Hint: "it asks anew when it wants to do that again", Kind: ErrNotFound}
 	}
 	mode := s.Session.Mode
@@ -173,17 +176,17 @@ func (s *State) Answerable(id GateID, engine bool, now time.Time) error {
 	}
 }
 
-// ApproveGate lets pass what waits at a gate.
-func (s *State) ApproveGate(id GateID) ([]Fact, error) {
+// Approve lets pass what waits for approval.
+func (s *State) Approve(id ApprovalID) ([]Fact, error) {
 	if _, err := s.findDecidable(id); err != nil {
 		return nil, err
 	}
 	return []Fact{Answered{ID: id, Verdict: Approved}}, nil
 }
 
-// DenyGate refuses what waits at a gate: the session ends that was not to start,
+// Deny refuses what waits for approval: the session ends that was not to start,
 // the task of a step is skipped, a merge is not made.
-func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
+func (s *State) Deny(id ApprovalID, reason string) ([]Fact, error) {
 	g, err := s.findDecidable(id)
 	if err != nil {
 		return nil, err
@@ -191,16 +194,16 @@ func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
 	facts := []Fact{Answered{ID: id, Verdict: Denied, Text: reason}}
 	why := strings.TrimSpace(reason)
 	switch g.Kind {
-	case GateApproval, GateOperation, GateTest: // the agent reads why
+	case ApprovalRequest, ApprovalOperation, ApprovalTest: // the agent reads why
 		return facts, nil
-	case GateCommit: // the spec fails, and its changes are put away
+	case ApprovalCommit, ApprovalPush: // the spec fails, and its changes are put away; the branch stays here
 		return facts, nil
-	case GateStart:
+	case ApprovalStart:
 		if why == "" {
 			why = "a person denied the start"
 		}
 		return append(facts, Control{Want: WantStop, Cause: why, Ends: ReasonDenied}), nil
-	case GateStep:
+	case ApprovalStep:
 		if why == "" {
 			why = "a person said no to it"
 		}
@@ -212,7 +215,7 @@ func (s *State) DenyGate(id GateID, reason string) ([]Fact, error) {
 // denyMerge ends the task of a denied merge as failed, with its branch kept; where
 // the work itself was in doubt (weakened tests) it goes back to its agent with the
 // reason.
-func (s *State) denyMerge(g *Gate, why string) []Fact {
+func (s *State) denyMerge(g *Approval, why string) []Fact {
 	if why == "" {
 		why = "a person denied the merge: " + g.Text
 	}
@@ -228,25 +231,28 @@ func (s *State) denyMerge(g *Gate, why string) []Fact {
 	return facts
 }
 
-// Asked puts a gate before a task.
+// Asked has a task wait for a person.
 type Asked struct {
-	Gate   Gate    `json:"gate"`
-	Judged *Judged `json:"judged,omitempty"` // of a request in a turn, unless it is too long to be kept
+	Approval Approval `json:"gate"`
+	Judged   *Judged  `json:"judged,omitempty"` // of a request in a turn, unless it is too long to be kept
+	// Suggested is what a model would have answered, of a question that it was asked about.
+	Suggested *Suggestion `json:"suggested,omitempty"`
 }
 
 // Kind implements Fact.
 func (Asked) Kind() string { return "asked" }
 
 // About implements Fact.
-func (f Asked) About() TaskID { return f.Gate.Task }
+func (f Asked) About() TaskID { return f.Approval.Task }
 
 func (f Asked) fold(s *State, _ moment) {
-	gate := f.Gate
-	s.Gates = append(s.Gates, &gate)
+	gate := f.Approval
+	f.Suggested.spent(s, gate.Task)
+	s.Approvals = append(s.Approvals, &gate)
 	if gate.InTurn {
 		return
 	}
-	s.editTask(gate.Task, func(t *Task) { t.Run.InFlight, t.Run.Place.Slot = 0, 0 }) // who waits holds no slot (B-054)
+	s.editTask(gate.Task, func(t *Task) { t.Run.InFlight, t.Run.Worktree.Slot = 0, 0 }) // who waits holds no slot (B-054)
 }
 
 // WorkDir is the folder that an agent works in, as far as a decision looked at it: with it the
@@ -268,20 +274,20 @@ type GitAliases struct {
 
 // Judged is what a request was answered on beside the settings of its session.
 type Judged struct {
-	Now     time.Time `json:"now"`
-	Request *Request  `json:"request,omitempty"` // where the fact has it in another form
+	DecidedAt time.Time `json:"now"`
+	Request   *Request  `json:"request,omitempty"` // where the fact has it in another form
 	WorkDir
 }
 
-// Answered answers a gate; the first answer wins.
+// Answered answers an approval; the first answer wins.
 type Answered struct {
-	ID      GateID  `json:"id"`
-	Text    string  `json:"text,omitempty"`
-	Verdict Verdict `json:"verdict,omitempty"` // of a gate that is approved or denied, or that nobody answered
-	Rule    RuleID  `json:"rule,omitempty"`    // the rule that answered; "": a person, or nobody
-	Who     Witness `json:"who,omitzero"`      // by what a person was known for one
-	// Now is the time that an answer was decided on which nobody gave, zero for a person's.
-	Now time.Time `json:"now,omitzero"`
+	ID      ApprovalID `json:"id"`
+	Text    string     `json:"text,omitempty"`
+	Verdict Verdict    `json:"verdict,omitempty"` // yes or no, or that nobody answered
+	Rule    RuleID     `json:"rule,omitempty"`    // the rule that answered; "": a person, or nobody
+	Who     Witness    `json:"who,omitzero"`      // by what a person was known for one
+	// DecidedAt is the time that an answer was decided on which nobody gave, zero for a person's.
+	DecidedAt time.Time `json:"now,omitzero"`
 }
 
 // Kind implements Fact.
@@ -313,6 +319,8 @@ type RequestAnswered struct {
 	Text    string  `json:"text,omitempty"`    // the answer, or why not
 	By      RuleID  `json:"by,omitempty"`      // of OpCheck: the rule that a person made
 	Judged  *Judged `json:"judged,omitempty"`  // of a request in a turn, unless it is too long to be kept
+	// Suggested is the answer of a model, of a question that it answered.
+	Suggested *Suggestion `json:"suggested,omitempty"`
 }
 
 // Kind implements Fact.
@@ -322,6 +330,7 @@ func (RequestAnswered) Kind() string { return "request.answered" }
 func (f RequestAnswered) About() TaskID { return f.Task }
 
 func (f RequestAnswered) fold(s *State, _ moment) {
+	f.Suggested.spent(s, f.Task)
 	if f.Request.Op == OpCheck { // a rule let red checks pass, or would not
 		s.redAnswered(f.Task, Waiver{Rule: f.By}, f.Verdict, orDenial(f.Text, f.Request.Text))
 		return
@@ -336,8 +345,8 @@ func (f RequestAnswered) fold(s *State, _ moment) {
 // Witness is by what a person was known for one when an answer was given. The zero
 // Witness is of a journal that was written before, or of an answer that no person gave.
 type Witness struct {
-	Way  string `json:"way,omitempty"`  // terminal, command (one without a terminal), dashboard, token
-	Name string `json:"name,omitempty"` // of the terminal
+	Way  string `json:"way,omitempty"`  // terminal, command (one without a terminal), dashboard, token, fleet
+	Name string `json:"name,omitempty"` // of the terminal, or who it was on another machine
 	Pid  int    `json:"pid,omitempty"`  // of the process that said it
 	// Unknown is why nobody could look whether the process comes from a turn; "": somebody
 	// looked, and it does not.
@@ -350,6 +359,7 @@ const (
 	WayCommand   = "command"
 	WayDashboard = "dashboard"
 	WayToken     = "token"
+	WayFleet     = "fleet" // from another machine; Name is who that says it was
 )
 
 // Words is the witness for people, "" for none.
@@ -366,6 +376,8 @@ func (w Witness) Words() string {
 		words = "in the dashboard"
 	case WayToken:
 		words = "with the API's token"
+	case WayFleet:
+		words = "from another machine, as " + w.Name
 	}
 	if w.Unknown != "" {
 		words += ", from where is not known: " + w.Unknown
@@ -384,21 +396,21 @@ func Witnessed(facts []Fact, w Witness) []Fact {
 	return facts
 }
 
-// Gate is a question or decision that waits for a person (X-75).
-type Gate struct {
-	ID       GateID    `json:"id"`
-	Kind     string    `json:"kind"`            // question, approval, operation, test, merge, start, step
-	Task     TaskID    `json:"task,omitempty"`  // the task or stage that waits; start: none
-	About    TaskID    `json:"about,omitempty"` // merge: the task whose work it is
-	Text     string    `json:"text"`
-	Detail   string    `json:"detail,omitempty"` // what to decide by: both sides of a conflict, findings, output
-	AskedAt  time.Time `json:"asked_at"`
-	Deadline time.Time `json:"deadline,omitzero"` // zero: no limit
+// Approval is a question or decision that waits for a person (X-75).
+type Approval struct {
+	ID       ApprovalID `json:"id"`
+	Kind     string     `json:"kind"`            // question, approval, operation, test, merge, start, step
+	Task     TaskID     `json:"task,omitempty"`  // the task or stage that waits; start: none
+	About    TaskID     `json:"about,omitempty"` // merge: the task whose work it is
+	Text     string     `json:"text"`
+	Detail   string     `json:"detail,omitempty"` // what to decide by: both sides of a conflict, findings, output
+	AskedAt  time.Time  `json:"asked_at"`
+	Deadline time.Time  `json:"deadline,omitzero"` // zero: no limit
 	// InTurn: an agent waits for the answer in the middle of a turn; its task goes on
 	// and keeps its slot.
 	InTurn  bool     `json:"in_turn,omitempty"`
 	Options []string `json:"options,omitempty"` // question: answers to choose from
-	// Request is what the agent wants to do or know, of a gate in the middle of a turn.
+	// Request is what the agent wants to do or know, of an approval in the middle of a turn.
 	Request *Request `json:"request,omitempty"`
 	// Rule is what holds it, in words: the pattern, the entry of the never list, the check.
 	Rule  string `json:"rule,omitempty"`
@@ -407,20 +419,20 @@ type Gate struct {
 	By string `json:"by,omitempty"`
 }
 
-// Answerable reports whether somebody waits for the answer to a gate: who asked in the
+// Answerable reports whether somebody waits for the answer to an approval: who asked in the
 // middle of a turn is gone with its engine, and a hook of a person's own session stays
 // until its time is over.
-func (g *Gate) Answerable(engine bool, now time.Time) bool {
+func (g *Approval) Answerable(engine bool, now time.Time) bool {
 	if g.By != "" {
 		return g.Deadline.IsZero() || now.Before(g.Deadline)
 	}
 	return engine || !g.InTurn
 }
 
-// Gate returns the open gate that a task waits at, nil when there is none. What an
+// ApprovalOf returns the open approval that a task waits at, nil when there is none. What an
 // agent asks in the middle of a turn holds only that turn.
-func (s *State) Gate(task TaskID) *Gate {
-	for _, g := range s.Gates {
+func (s *State) ApprovalOf(task TaskID) *Approval {
+	for _, g := range s.Approvals {
 		if g.Task == task && !g.InTurn {
 			return g
 		}

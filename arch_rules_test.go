@@ -105,7 +105,9 @@ func globals(f *file) (out []string) {
 	for _, d := range f.ast.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Recv == nil && d.Name.Name == "init" {
+			// the packages that are there for what comes before all others
+			early := f.pkg == "internal/fastpath" || f.pkg == "internal/version" || f.pkg == "internal/early"
+			if d.Recv == nil && d.Name.Name == "init" && !early {
 				out = append(out, f.at(d, "init function", "call it from where it is needed"))
 			}
 		case *ast.GenDecl:

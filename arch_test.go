@@ -30,6 +30,9 @@ const module = "github.com/ralph-loop/ralph"
 func layers() map[string][]string {
 	all := pureLayers()
 	maps.Copy(all, upperLayers())
+	maps.Copy(all, screenLayers())
+	maps.Copy(all, fleetLayers())
+	maps.Copy(all, testLayers())
 	return all
 }
 
@@ -38,6 +41,8 @@ func pureLayers() map[string][]string {
 	return map[string][]string{
 		"R":                   {"internal/lazyregexp", "internal/text"},
 		"internal/lazyregexp": {},
+		"internal/fastpath":   {},
+		"internal/version":    {},
 		"internal/text":       {},
 		"internal/chart":      {"internal/text"},
 		// pure
@@ -45,17 +50,22 @@ func pureLayers() map[string][]string {
 		"internal/approval":      {"R", "internal/lazyregexp", "internal/operation", "internal/text"},
 		"internal/notice":        {"R"},
 		"internal/lookup":        {"R", "internal/approval"},
-		"internal/policy":        {"R", "internal/approval", "internal/lazyregexp", "internal/signature", "internal/text", "internal/thread"},
+		"internal/queue":         {"R", "internal/specfile"},
+		"internal/policy":        {"R", "internal/approval", "internal/lazyregexp", "internal/queue", "internal/signature", "internal/text", "internal/thread"},
 		"internal/prompt":        {"R", "internal/lazyregexp", "internal/signature", "internal/text"},
 		"internal/report":        {"R", "internal/action", "internal/policy", "internal/text"},
-		"internal/status":        {"R", "internal/action", "internal/report", "internal/text"},
-		"internal/sessionreport": {"R", "internal/action", "internal/chart", "internal/policy", "internal/report", "internal/status", "internal/text"},
+		"internal/services":      {"R", "internal/policy", "internal/report", "internal/text"},
+		"internal/status":        {"R", "internal/action", "internal/report", "internal/services", "internal/text"},
+		"internal/sessionreport": {"R", "internal/action", "internal/chart", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
 		"internal/signature":     {"R", "internal/text"},
+		"internal/specdoc":       {"R", "internal/report", "internal/specfile", "internal/text"},
+		"internal/specfile":      {"R"},
 		"internal/stream":        {"R", "internal/text"},
-		"internal/thread":        {"R", "internal/signature", "internal/stream", "internal/text"},
+		"internal/thread":        {"R", "internal/approval", "internal/signature", "internal/stream", "internal/text"},
 		"internal/testdiff":      {"internal/lazyregexp", "internal/text"},
 		"internal/testoutput":    {"internal/lazyregexp", "internal/text"},
-		"internal/action":        {"R", "internal/lazyregexp", "internal/text"},
+		"internal/action":        {"R", "internal/queue", "internal/lazyregexp", "internal/text"},
+		"internal/keymap":        {"R", "internal/action", "internal/text"},
 		"internal/redact":        {"internal/lazyregexp"},
 	}
 }
@@ -64,18 +74,27 @@ func pureLayers() map[string][]string {
 func upperLayers() map[string][]string {
 	return map[string][]string{
 		// effects
-		"internal/proc":    {"internal/text"},
-		"internal/config":  {"R", "internal/lazyregexp", "internal/notice"},
-		"internal/views":   {"R"},
-		"internal/journal": {"R", "internal/views"},
-		"internal/records": {"R", "internal/text"},
-		"internal/git":     {"R", "internal/lazyregexp", "internal/operation", "internal/proc"},
+		"internal/proc":      {"internal/text"},
+		"internal/config":    {"R", "internal/keymap", "internal/lazyregexp", "internal/notice"},
+		"internal/views":     {"R", "internal/queue"},
+		"internal/journal":   {"R", "internal/views"},
+		"internal/records":   {"R", "internal/text"},
+		"internal/locate":    {"internal/journal", "internal/proc"},
+		"internal/termtext":  {"internal/lazyregexp", "internal/proc"},
+		"internal/early":     {"R", "internal/action", "internal/termtext", "internal/locate", "internal/journal", "internal/proc", "internal/status"},
+		"internal/git":       {"R", "internal/git/index", "internal/lazyregexp", "internal/operation", "internal/proc"},
+		"internal/git/index": {},
 		// what stands on a git.Repo: the packages that may use internal/git/access.go
 		"internal/git/anchor":    {"internal/git"},
-		"internal/git/landing":   {"internal/git", "internal/lazyregexp"},
+		"internal/git/commits":   {"R", "internal/git", "internal/git/index", "internal/lazyregexp"},
+		"internal/git/landing":   {"internal/git", "internal/git/commits", "internal/git/refs", "internal/lazyregexp"},
 		"internal/git/push":      {"internal/git", "internal/proc"},
-		"internal/git/shelve":    {"R", "internal/git", "internal/lazyregexp"},
-		"internal/git/worktrees": {"internal/git", "internal/git/shelve", "internal/lazyregexp", "internal/proc"},
+		"internal/git/refs":      {"internal/git", "internal/lazyregexp"},
+		"internal/git/shelve":    {"R", "internal/git", "internal/git/commits", "internal/lazyregexp"},
+		"internal/git/worktrees": {"internal/git", "internal/git/refs", "internal/git/shelve", "internal/lazyregexp", "internal/proc"},
+		"internal/livingdocs":    {"R", "internal/redact", "internal/specdoc"},
+		"internal/forge":         {"R", "internal/lazyregexp", "internal/outgoing", "internal/policy", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text", "internal/tracker", "internal/tracker/github"},
+		"internal/outgoing":      {"R", "internal/git", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text"},
 		"internal/check":         {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput", "internal/text"},
 		"internal/agent": {
 			"R", "internal/lazyregexp", "internal/proc", "internal/text",
@@ -88,63 +107,101 @@ func upperLayers() map[string][]string {
 		"internal/agent/api":       {"R", "internal/agent/wire", "internal/lazyregexp", "internal/model", "internal/proc", "internal/text"},
 		"internal/agent/execagent": {"R", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/agent/scripted":  {"R", "internal/agent/execagent", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
+		"internal/measure":         {"internal/proc", "internal/text"},
 		"internal/model":           {"internal/redact", "internal/text"},
 		"internal/hook":            {"R", "internal/proc", "internal/text"},
 		"internal/notify":          {"R", "internal/action", "internal/lazyregexp", "internal/notice", "internal/proc", "internal/text"},
-		"internal/advice":          {"R", "internal/model", "internal/redact", "internal/signature", "internal/text", "internal/thread"},
+		"internal/outbox":          {"R", "internal/follow", "internal/journal", "internal/policy", "internal/text", "internal/tracker"},
+		"internal/tracker":         {"R", "internal/policy"},
+		"internal/tracker/github":  {"R", "internal/tracker"},
+		"internal/tracker/jira":    {"R", "internal/tracker"},
+		"internal/tracker/ado":     {"R", "internal/tracker"},
+		"internal/advice":          {"R", "internal/model", "internal/policy", "internal/redact", "internal/signature", "internal/text", "internal/thread"},
 		"internal/follow":          {"R", "internal/journal", "internal/views"},
-		"internal/agentsock":       {"R"},
+		"internal/agentsock":       {"R", "internal/fastpath"},
 		"internal/coverage":        {"R"},
 		"internal/secrets":         {"R"},
 		"internal/mcp":             {"R", "internal/agentsock", "internal/text"},
-		"internal/shim":            {"internal/proc"},
+		"internal/shim":            {"internal/fastpath", "internal/proc"},
 		"internal/sandbox":         {"internal/lazyregexp"},
 		// what is proved of agents: drivers are run, never opened
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc", "internal/text"},
-		// composition
-		"internal/engine": {"R", "internal/policy"},
-		"internal/step":   {"R", "internal/agentsock", "internal/approval", "internal/lookup", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/signature", "internal/stream", "internal/testdiff", "internal/text", "internal/thread"},
+		"internal/engine":     {"R", "internal/policy"}, // composition
+		"internal/step":       {"R", "internal/agentsock", "internal/approval", "internal/livingdocs", "internal/lookup", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/signature", "internal/specdoc", "internal/stream", "internal/testdiff", "internal/text", "internal/thread"},
 		// surfaces
-		"internal/web":        {"R", "internal/action", "internal/chart", "internal/lazyregexp", "internal/report", "internal/screen", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/draw", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
+		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/observe/past", "internal/observe/watch", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
 		"internal/web/draw":   {},
 		"internal/web/index":  {"R", "internal/follow", "internal/report", "internal/text"},
 		"internal/web/live":   {"internal/text"},
-		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/policy", "internal/report", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup"},
+		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup"},
 		"internal/web/markup": {"internal/lazyregexp", "internal/text"}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {"internal/text"},
-		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/policy", "internal/report", "internal/screen", "internal/sessionreport", "internal/status", "internal/web/index"},
+		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index"},
 		// the application: what commands and pages work with
 		"internal/exit":        {"internal/shim"},
-		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/check", "internal/git", "internal/journal", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/step"},
-		"internal/person":      {"R", "internal/agentsock", "internal/journal", "internal/proc", "internal/workspace"},
+		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/check", "internal/git", "internal/journal", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/step", "internal/locate"},
+		"internal/person":      {"R", "internal/agentsock", "internal/journal", "internal/proc", "internal/workspace", "internal/locate"},
 		"internal/profile":     {"R", "internal/agentsock", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
-		"internal/worktree":    {"R", "internal/git", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step"},
-		"internal/recovery":    {"R", "internal/action", "internal/git", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
-		"internal/backend":     {"R", "internal/action", "internal/config", "internal/exit", "internal/journal", "internal/person", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
-		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/trust":       {"R", "internal/config", "internal/git", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},
-		"internal/verify":      {"R", "internal/git", "internal/git/anchor", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace"},
-		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/screen":      {"R", "internal/policy", "internal/report", "internal/status", "internal/text"},
-		"internal/interceptor": {"R", "internal/approval", "internal/agentsock", "internal/claudehook", "internal/config", "internal/exit", "internal/lookup", "internal/operation", "internal/policy", "internal/proc", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/coverage", "internal/git", "internal/interceptor", "internal/model", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree"},
-		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/coverage", "internal/follow", "internal/check", "internal/git", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
-		"internal/console":     {"R", "internal/action", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace"},
+		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step", "internal/thread"},
+		"internal/recovery":    {"R", "internal/action", "internal/git", "internal/git/commits", "internal/git/refs", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
+		"internal/whatif":      {"R", "internal/advice", "internal/approval", "internal/config", "internal/journal", "internal/policy", "internal/report", "internal/signature", "internal/text", "internal/thread", "internal/workspace"},
+		"internal/backend":     {"R", "internal/queue", "internal/action", "internal/config", "internal/exit", "internal/journal", "internal/keymap", "internal/person", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
+		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree", "internal/locate"},
+		"internal/trust":       {"R", "internal/config", "internal/git", "internal/git/commits", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},
+		"internal/verify":      {"R", "internal/git", "internal/git/commits", "internal/git/anchor", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace"},
+		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree"},
+		"internal/screen":      {"R", "internal/action", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
+		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup"},
+		"internal/interceptor": {"R", "internal/approval", "internal/agentsock", "internal/claudehook", "internal/config", "internal/exit", "internal/lookup", "internal/operation", "internal/policy", "internal/proc", "internal/sandbox", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
+		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/coverage", "internal/forge", "internal/git", "internal/git/commits", "internal/interceptor", "internal/livingdocs", "internal/model", "internal/notify", "internal/outgoing", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/shim", "internal/signature", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree", "internal/outbox", "internal/specfile", "internal/tracker", "internal/tracker/ado", "internal/tracker/github", "internal/tracker/jira"},
+		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/coverage", "internal/follow", "internal/check", "internal/git", "internal/git/commits", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/tracker", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
+		"internal/console":     {"R", "internal/action", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace", "internal/termtext"},
 		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/doctor", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/screen", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
-		"internal/session":     {"R", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/git/anchor", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree"},
-		"internal/demo":        {"R", "internal/action", "internal/agent/scripted", "internal/backend", "internal/exit", "internal/journal", "internal/person", "internal/proc", "internal/report", "internal/session", "internal/text", "internal/workspace"},
-		"internal/ui":          {"R", "internal/action", "internal/backend", "internal/config", "internal/observe", "internal/person", "internal/proc", "internal/screen", "internal/status", "internal/text", "internal/ui/draw", "internal/ui/panes", "internal/workspace"},
-		"internal/ui/draw":     {"internal/action", "internal/text"},
-		"internal/ui/panes":    {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace"},
-		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agent/api", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/session", "internal/sessionreport", "internal/signature", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/ui", "internal/verify", "internal/views", "internal/web/guard", "internal/workspace"},
-		"cmd/ralph":            {"internal/cli", "internal/workspace"},
-		// for tests alone: no row above may name them
+		"internal/session":     {"R", "internal/queue", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/forge", "internal/git/anchor", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree", "internal/outbox", "internal/locate"},
+		"internal/demo/hub":    {},
+		"internal/demo":        {"R", "internal/action", "internal/agent/scripted", "internal/backend", "internal/demo/hub", "internal/exit", "internal/journal", "internal/person", "internal/proc", "internal/report", "internal/session", "internal/text", "internal/workspace"},
+		"internal/cli":         {"R", "internal/action", "internal/advice", "internal/agent", "internal/agent/api", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/forge", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/measure", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/services", "internal/session", "internal/sessionreport", "internal/signature", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/ui", "internal/ui/watch", "internal/verify", "internal/views", "internal/web/guard", "internal/whatif", "internal/workspace", "internal/outbox", "internal/tracker", "internal/termtext"},
+		"cmd/ralph":            {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
+
+		// what surfaces with many views stand on
+		"internal/screen/history": {"R", "internal/chart", "internal/report", "internal/screen", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index"},
+		"internal/observe/watch":  {"R", "internal/action", "internal/screen/page", "internal/status", "internal/web/index"},
+		"internal/observe/past":   {"R", "internal/observe/watch", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/text", "internal/web/index"},
+	}
+}
+
+// screenLayers are the terminal screen.
+func screenLayers() map[string][]string {
+	return map[string][]string{
+		"internal/ui":       {"R", "internal/action", "internal/config", "internal/keymap", "internal/observe", "internal/proc", "internal/screen", "internal/status", "internal/text", "internal/ui/draw", "internal/ui/panes", "internal/ui/tty", "internal/ui/typed", "internal/ui/watch", "internal/workspace"},
+		"internal/ui/typed": {"internal/ui/draw"},
+		"internal/ui/draw":  {"internal/action", "internal/text"},
+		"internal/ui/tty":   {"internal/text"},
+		"internal/ui/watch": {"R", "internal/action", "internal/backend", "internal/observe", "internal/person", "internal/status", "internal/ui/panes", "internal/workspace"},
+		"internal/ui/panes": {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace"},
+	}
+}
+
+// fleetLayers are work on other machines, which only the program ralph-fleet has.
+func fleetLayers() map[string][]string {
+	return map[string][]string{
+		"internal/git/carry": {"internal/git", "internal/git/refs"},
+		"internal/fleetcmd":  {"R", "internal/action", "internal/config", "internal/exit", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
+		"internal/fleet":     {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleetcmd", "internal/config", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
+		"cmd/ralph-fleet":    {"internal/cli", "internal/fleetcmd", "internal/fleet", "internal/version", "internal/workspace"},
+	}
+}
+
+// testLayers are for tests alone: no other row may name them.
+func testLayers() map[string][]string {
+	return map[string][]string{
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},
 		"internal/ralphtest/gittest":   {"R", "internal/proc", "internal/ralphtest"},
 		"internal/ralphtest/modeltest": {},
 		"internal/ralphtest/storytest": {"R", "internal/report", "internal/sessionreport", "internal/status"},
-		"internal/agent/agenttest":     {"R", "internal/agent", "internal/agentcheck"},
+		"internal/tracker/trackertest": {"R"},
+		"internal/agent/agenttest":     {"R", "internal/agent", "internal/agentcheck", "internal/ralphtest"},
 	}
 }
 
@@ -152,7 +209,7 @@ func upperLayers() map[string][]string {
 func homes() map[string][]string {
 	return map[string][]string{
 		"os/exec":                {"internal/proc"},
-		"net/http":               {"internal/tracker", "internal/decide", "internal/demo", "internal/model", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest"},
+		"net/http":               {"internal/tracker", "internal/tracker/github", "internal/tracker/jira", "internal/tracker/ado", "internal/tracker/trackertest", "internal/decide", "internal/demo", "internal/demo/hub", "internal/forge", "internal/model", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest"},
 		"github.com/spf13/cobra": {"internal/cli"},
 
 		"github.com/coder/acp-go-sdk": {"internal/agent/acp"},
@@ -160,13 +217,15 @@ func homes() map[string][]string {
 		"github.com/go-json-experiment/json/jsontext": {"internal/agent/wire"},
 
 		"github.com/modelcontextprotocol/go-sdk/mcp": {"internal/mcp"},
+
+		"github.com/google/go-github/v92/github": {"internal/tracker/github"},
 	}
 }
 
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/prompt", "internal/report", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
+	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/queue", "internal/prompt", "internal/report", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -206,6 +265,21 @@ func TestLayering(t *testing.T) {
 	}
 }
 
+// Only internal/fleet knows Temporal: the SDK would make every start of ralph later, shims too.
+func TestOnlyTheFleetKnowsTemporal(t *testing.T) {
+	t.Parallel()
+	for _, f := range ourFiles(t) {
+		for _, spec := range f.ast.Imports {
+			switch path := strings.Trim(spec.Path.Value, `"`); {
+			case strings.HasPrefix(path, "go.temporal.io/") && f.pkg != "internal/fleet":
+				t.Error(f.at(spec, "imports "+path, "only internal/fleet may"))
+			case path == module+"/internal/fleet" && f.pkg != "cmd/ralph-fleet" && f.pkg != "internal/fleet":
+				t.Error(f.at(spec, "imports "+path, "only cmd/ralph-fleet may: ralph becomes that program"))
+			}
+		}
+	}
+}
+
 // TestHouseLaw holds every file against the rules of CONTRIBUTING.md.
 func TestHouseLaw(t *testing.T) {
 	t.Parallel()
@@ -227,8 +301,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 12 {
-		t.Fatalf("found %d pure packages, want 12: see isPure", len(byPkg))
+	if len(byPkg) != 13 {
+		t.Fatalf("found %d pure packages, want 13: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)

@@ -9,16 +9,16 @@ import (
 func (r Run) again() Run {
 	fresh := Run{
 		Approvals: Approvals{Rejects: r.Rejects, Answers: r.Answers, Words: r.Words},
-		Checking:  Checking{Red: r.Red}, Committing: Committing{Stash: r.Stash}, Place: r.Place, Thread: r.Thread.again(),
+		Checking:  Checking{Red: r.Red}, Committing: Committing{Stash: r.Stash}, Worktree: r.Worktree, Thread: r.Thread.again(),
 	}
-	fresh.Place.Slot, fresh.Place.Ready, fresh.Place.Fails = 0, false, 0
+	fresh.Worktree.Slot, fresh.Worktree.Ready, fresh.Worktree.Fails = 0, false, 0
 	if r.Queue.State == MergeMerged {
-		fresh.Place = Place{Dir: fresh.Place.Dir} // its branch is history: begin a new one
+		fresh.Worktree = Worktree{Dir: fresh.Worktree.Dir} // its branch is history: begin a new one
 	}
 	return fresh
 }
 
-// The parts of Run, in attempt.go by noun; where its work lies and how it is merged are Place
+// The parts of Run, in attempt.go by noun; where its work lies and how it is merged are Worktree
 // and Queue. In JSON they are one: their fields are those of Run.
 
 // Attempt is how far a task's attempt is, and how it ended.
@@ -102,30 +102,31 @@ type Checking struct {
 
 // Approvals are what people and VERIFY said of it.
 type Approvals struct {
-	Rejects  []string   `json:"rejects,omitempty"`  // reasons of VERIFY or a person, oldest first
-	Answers  []QA       `json:"answers,omitempty"`  // questions of the agent with people's answers
-	Words    []string   `json:"words,omitempty"`    // what people said to its agent, unasked
-	Replies  []Answered `json:"replies,omitempty"`  // to what is asked in the turn under way
-	Answered int        `json:"answered,omitempty"` // the iteration whose question has been answered
-	Accepted bool       `json:"accepted,omitempty"` // by VERIFY or a person
-	Approved bool       `json:"approved,omitempty"` // mode step: a person said yes
-	Skip     string     `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
-	Assigned bool       `json:"assigned,omitempty"` // a person chose it to be next (B-091)
+	Rejects             []string   `json:"rejects,omitempty"`  // reasons of VERIFY or a person, oldest first
+	Answers             []QA       `json:"answers,omitempty"`  // questions of the agent with people's answers
+	Words               []string   `json:"words,omitempty"`    // what people said to its agent, unasked
+	PendingReplies      []Answered `json:"replies,omitempty"`  // to what is asked in the turn under way
+	AnsweredAtIteration int        `json:"answered,omitempty"` // the iteration whose question has been answered
+	Accepted            bool       `json:"accepted,omitempty"` // by VERIFY or a person
+	Approved            bool       `json:"approved,omitempty"` // mode step: a person said yes
+	Skip                string     `json:"skip,omitempty"`     // a person wants it left out at the end of this iteration
+	Assigned            bool       `json:"assigned,omitempty"` // a person chose it to be next (B-091)
 }
 
 // Committing is its way into a commit, or into a stash.
 type Committing struct {
-	Commits   int    `json:"commits,omitempty"`    // commit attempts that failed
-	CommitKey string `json:"commit_key,omitempty"` // receipt of the first commit attempt: the trailer that proves it
-	Hook      string `json:"hook,omitempty"`       // what a hook said that refused the newest attempt
-	Rewritten bool   `json:"rewritten,omitempty"`  // it refused nothing, and changed what was committed
-	Commit    string `json:"commit,omitempty"`     // the commit made
-	Away      string `json:"away,omitempty"`       // why it is not made where the work began, as in Committed
-	AwayTries int    `json:"away_tries,omitempty"` // how often that was so
-	Here      bool   `json:"here,omitempty"`       // a person said: commit on what is checked out
-	Refused   string `json:"refused,omitempty"`    // a person said: no commit
-	Stash     string `json:"stash,omitempty"`      // the stash made, by commit id
-	Shelved   bool   `json:"shelved,omitempty"`
+	StepFailures int    `json:"commits,omitempty"`    // commit attempts that failed
+	CommitKey    string `json:"commit_key,omitempty"` // receipt of the first commit attempt: the trailer that proves it
+	Hook         string `json:"hook,omitempty"`       // what a hook said that refused the newest attempt
+	Rewritten    bool   `json:"rewritten,omitempty"`  // it refused nothing, and changed what was committed
+	Commit       string `json:"commit,omitempty"`     // the commit made
+	Away         string `json:"away,omitempty"`       // why it is not made where the work began, as in Committed
+	AwayTries    int    `json:"away_tries,omitempty"` // how often that was so
+	Here         bool   `json:"here,omitempty"`       // a person said: commit on what is checked out
+	Refused      string `json:"refused,omitempty"`    // a person said: no commit
+	Stash        string `json:"stash,omitempty"`      // the stash made, by commit id
+	Shelved      bool   `json:"shelved,omitempty"`
+	Published    bool   `json:"published,omitempty"` // it was tried to push the branch of the spec
 }
 
 // RanOut is what a task that timed out had used up.
@@ -142,9 +143,9 @@ const (
 // Waiver is a person's word that checks which are not green shall not hold a task up, on
 // exactly the tree that the person saw.
 type Waiver struct {
-	Tree   string   `json:"tree"`
-	Checks []string `json:"checks"`
-	Gate   GateID   `json:"gate,omitempty"`
+	Tree   string     `json:"tree"`
+	Checks []string   `json:"checks"`
+	Gate   ApprovalID `json:"gate,omitempty"`
 	// Reds is how the commands among them were red: exactly that may pass.
 	Reds []RedCheck `json:"reds,omitempty"`
 	Rule RuleID     `json:"rule,omitempty"` // the rule that said so, made of a person's answer

@@ -18,7 +18,7 @@ func (s *State) checksRan(f ChecksRan) {
 			r.Red = &f
 		}
 		switch { // what checks wrote is no progress of the agent
-		case len(f.Taken) > 0 && r.Place.Dir != "":
+		case len(f.Taken) > 0 && r.Worktree.Dir != "":
 			r.Tree = f.Tree
 		case len(f.Out)+len(f.Taken) > 0 && f.After != "":
 			r.Tree = f.After
@@ -127,7 +127,7 @@ func (s *State) beganAt(t *Task) {
 // testAnswered folds a person's word on checks that are red. Approved, exactly the tree
 // that the person saw may pass, after whatever has not looked at it yet; denied, the
 // reason goes to the agent, and the count of red runs begins again.
-func (s *State) testAnswered(gate *Gate, f Answered) {
+func (s *State) testAnswered(gate *Approval, f Answered) {
 	s.redAnswered(gate.Task, Waiver{Gate: gate.ID, Rule: f.Rule}, f.Verdict, orDenial(f.Text, gate.Text))
 }
 
@@ -141,7 +141,7 @@ func (s *State) redAnswered(task TaskID, waived Waiver, verdict Verdict, reason 
 			return
 		}
 		if verdict != Approved {
-			r.Answered = r.Iterations
+			r.AnsweredAtIteration = r.Iterations
 			r.Rejects = append(slices.Clone(r.Rejects), reason)
 			return
 		}
@@ -161,7 +161,7 @@ func (s *State) redAnswered(task TaskID, waived Waiver, verdict Verdict, reason 
 				s.sawSettings(res.Findings)
 			}
 		}
-		if slices.Contains(waived.Checks, CheckCoverage) && r.Place.Dir == "" {
+		if slices.Contains(waived.Checks, CheckCoverage) && r.Worktree.Dir == "" {
 			s.Plan.Covered = PercentOf(checks.Results)
 		}
 		r.Waived, r.Checks, r.Red = &waived, nil, nil

@@ -186,10 +186,10 @@ func (s *State) committed(f Committed, at time.Time) {
 		}
 		r.Queue.Weakened = f.Weakened
 		if f.Error != "" {
-			r.Commits++
+			r.StepFailures++
 			t.hookRefused(f)
 		} else {
-			r.Place.Head = f.Commit
+			r.Worktree.Head = f.Commit
 		}
 	})
 	if f.Error == "" && f.Away == "" {
@@ -315,7 +315,7 @@ func (f Shelved) fold(s *State, _ moment) {
 		r := &t.Run
 		r.InFlight, r.Stash, r.StepError, r.Shelved = 0, f.Stash, f.Error, f.Error == ""
 		if f.Error != "" {
-			r.Commits++
+			r.StepFailures++
 		}
 	})
 }

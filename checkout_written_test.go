@@ -35,12 +35,12 @@ func TestHookThatRefusesIsARedCheck(t *testing.T) {
 	s := fold(ralph.TaskAdded{Task: task("t-1")}, ralph.TaskStarted{ID: "t-1"}, ralph.TurnEnded{Task: "t-1", Tree: "tr1"}, ralph.ChecksRan{Task: "t-1", Tree: "tr1", Pass: true})
 	no := ralph.Committed{Task: "t-1", Error: "git commit: exit 1", Hook: "lint: no\n"}
 	apply(s, no)
-	if r := s.Task("t-1").Run; r.Checks != nil || r.Red != nil || r.Commits != 1 {
+	if r := s.Task("t-1").Run; r.Checks != nil || r.Red != nil || r.StepFailures != 1 {
 		t.Errorf("once: %+v", r)
 	}
 	apply(s, ralph.ChecksRan{Task: "t-1", Tree: "tr1", Pass: true}, no)
 	r := s.Task("t-1").Run
-	if r.Checks == nil || !slices.Equal(r.Checks.Reds(), []string{ralph.CheckHook}) || r.Red != r.Checks || r.Red.Results[0].Output != no.Hook || r.Commits != 0 {
+	if r.Checks == nil || !slices.Equal(r.Checks.Reds(), []string{ralph.CheckHook}) || r.Red != r.Checks || r.Red.Results[0].Output != no.Hook || r.StepFailures != 0 {
 		t.Errorf("twice: %+v", r)
 	}
 }

@@ -17,7 +17,7 @@ func engineIn(name string) *ralph.State {
 		return ralph.Control{Want: ralph.WantPause, From: from, Cause: "x"}
 	}
 	gate := func(kind string, id ralph.TaskID) ralph.Fact {
-		return ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: kind, Task: id, Text: "?"}}
+		return ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: kind, Task: id, Text: "?"}}
 	}
 	switch name {
 	case "idle":
@@ -35,9 +35,9 @@ func engineIn(name string) *ralph.State {
 	case "paused (limits)":
 		apply(s, ralph.AgentLimited{Agent: "claude", Until: s.At.Add(time.Hour), Hard: true}, pause(ralph.PauseLimits))
 	case "waiting_user (start)":
-		apply(s, gate(ralph.GateStart, ""))
+		apply(s, gate(ralph.ApprovalStart, ""))
 	case "waiting_user (step)":
-		apply(s, ralph.ModeSet{Mode: ralph.Stepwise}, gate(ralph.GateStep, "t-1"))
+		apply(s, ralph.ModeSet{Mode: ralph.Stepwise}, gate(ralph.ApprovalStep, "t-1"))
 	case "waiting_user (semi)":
 		apply(s, ralph.ModeSet{Mode: ralph.Semi})
 	case "stopping":
@@ -163,8 +163,8 @@ func TestSetModeInEveryState(t *testing.T) {
 				t.Errorf("mode %s while %s: %v", mode, name, err)
 			case !refused:
 				apply(s, facts...)
-				if s.Session.Auto != mode || (s.GateOf(ralph.GateStep) != nil) != (mode == ralph.Stepwise && name == "waiting_user (step)") {
-					t.Errorf("mode %s while %s: %s with gates %v", mode, name, s.Session.Auto, s.Gates)
+				if s.Session.Auto != mode || (s.ApprovalOfKind(ralph.ApprovalStep) != nil) != (mode == ralph.Stepwise && name == "waiting_user (step)") {
+					t.Errorf("mode %s while %s: %s with gates %v", mode, name, s.Session.Auto, s.Approvals)
 				}
 			}
 		}
@@ -182,17 +182,17 @@ func TestApproveAndDeny(t *testing.T) {
 		kind, approve, deny string
 		look                func(*ralph.State) bool // after the approval
 	}{
-		{ralph.GateStart, "answered", "answered control", func(s *ralph.State) bool { return s.Session.Approved }},
-		{ralph.GateStep, "answered", "answered task.ended", func(s *ralph.State) bool { return s.Task("t-1").Run.Approved && !s.Task("t-2").Run.Approved }},
-		{ralph.GateMerge, "answered", "answered task.ended", nil},
-		{ralph.GateQuestion, "", "", nil},
+		{ralph.ApprovalStart, "answered", "answered control", func(s *ralph.State) bool { return s.Session.Approved }},
+		{ralph.ApprovalStep, "answered", "answered task.ended", func(s *ralph.State) bool { return s.Task("t-1").Run.Approved && !s.Task("t-2").Run.Approved }},
+		{ralph.ApprovalMerge, "answered", "answered task.ended", nil},
+		{ralph.ApprovalQuestion, "", "", nil},
 	} {
 		for verdict, want := range map[string]string{"approve": tt.approve, "deny": tt.deny} {
 			s := engineIn("running")
-			apply(s, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: tt.kind, Task: "t-1"}})
-			facts, err := s.ApproveGate("g-1")
+			apply(s, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: tt.kind, Task: "t-1"}})
+			facts, err := s.Approve("g-1")
 			if verdict == "deny" {
-				facts, err = s.DenyGate("g-1", "")
+				facts, err = s.Deny("g-1", "")
 			}
 			var kinds []string
 			for _, f := range facts {
@@ -208,10 +208,10 @@ func TestApproveAndDeny(t *testing.T) {
 			if verdict == "approve" && tt.look != nil && !tt.look(s) {
 				t.Errorf("approved a gate of kind %s: %+v", tt.kind, s.Session)
 			}
-			if _, err := s.ApproveGate("g-1"); !errors.Is(err, ralph.ErrNotFound) {
+			if _, err := s.Approve("g-1"); !errors.Is(err, ralph.ErrNotFound) {
 				t.Errorf("the second answer: %v", err)
 			}
-			if _, err := s.AnswerGate("g-1", "yes"); !errors.Is(err, ralph.ErrNotFound) {
+			if _, err := s.Answer("g-1", "yes"); !errors.Is(err, ralph.ErrNotFound) {
 				t.Errorf("an answer in words after it: %v", err)
 			}
 		}
@@ -224,13 +224,13 @@ func TestDenied(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{"not on a Friday": "not on a Friday", " ": "a person"} {
 		s := engineIn("waiting_user (start)")
-		facts, err := s.DenyGate("g-1", reason)
+		facts, err := s.Deny("g-1", reason)
 		apply(s, facts...)
 		if x := s.Session; err != nil || x.Want != ralph.WantStop || x.Ends != ralph.ReasonDenied || !strings.Contains(x.Cause, want) || x.Approved {
 			t.Errorf("denied %q: %+v, %v", reason, x, err)
 		}
 		s = engineIn("waiting_user (step)")
-		facts, err = s.DenyGate("g-1", reason)
+		facts, err = s.Deny("g-1", reason)
 		apply(s, facts...)
 		x := s.Task("t-1")
 		if err != nil || x.Status != ralph.TaskSkipped || !strings.Contains(x.Run.Reason, strings.TrimSpace(reason)) || x.Run.Reason == "" || len(s.Session.Errors) > 0 {
@@ -258,18 +258,18 @@ func TestStepGateGoes(t *testing.T) {
 	} {
 		s := engineIn("waiting_user (step)")
 		apply(s, facts...)
-		if len(s.Gates) != 0 {
-			t.Errorf("%s: %+v is left", name, *s.Gates[0])
+		if len(s.Approvals) != 0 {
+			t.Errorf("%s: %+v is left", name, *s.Approvals[0])
 		}
 	}
 	s := engineIn("waiting_user (step)")
 	apply(s, ralph.TaskStarted{ID: "t-2"}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone})
-	if len(s.Gates) != 1 {
+	if len(s.Approvals) != 1 {
 		t.Errorf("another task took its gate")
 	}
 	s = engineIn("waiting_user (start)")
 	apply(s, ralph.SessionEnded{Reason: ralph.ReasonInterrupted})
-	if len(s.Gates) != 0 {
+	if len(s.Approvals) != 0 {
 		t.Errorf("the start still waits for approval after the end")
 	}
 }
@@ -278,7 +278,7 @@ func TestStepGateGoes(t *testing.T) {
 func TestApprovalsAreForOneStart(t *testing.T) {
 	t.Parallel()
 	s := engineIn("waiting_user (start)")
-	apply(s, ralph.Answered{ID: "g-1", Verdict: ralph.Approved}, ralph.Asked{Gate: ralph.Gate{ID: "g-2", Kind: ralph.GateStep, Task: "t-1"}},
+	apply(s, ralph.Answered{ID: "g-1", Verdict: ralph.Approved}, ralph.Asked{Approval: ralph.Approval{ID: "g-2", Kind: ralph.ApprovalStep, Task: "t-1"}},
 		ralph.Answered{ID: "g-2", Verdict: ralph.Approved}, ralph.SessionStarted{ID: "s", Resumed: true})
 	if s.Session.Approved || s.Task("t-1").Run.Approved {
 		t.Error("an approval outlived its start")

@@ -20,7 +20,7 @@ func oneOfEach() *ralph.State {
 	s := fold(ralph.PlanStarted{File: "a.md"})
 	for n, status := range allStatuses {
 		x := task("t-" + string(status))
-		x.Status, x.Run.Place = status, ralph.Place{Dir: fmt.Sprint("ralph/.worktrees/", n+1), Branch: "ralph/" + string(x.ID), Base: "c0"}
+		x.Status, x.Run.Worktree = status, ralph.Worktree{Dir: fmt.Sprint("ralph/.worktrees/", n+1), Branch: "ralph/" + string(x.ID), Base: "c0"}
 		apply(s, ralph.TaskAdded{Task: x})
 	}
 	return s
@@ -136,7 +136,7 @@ func TestSkip(t *testing.T) {
 		}
 		apply(s, facts...)
 		x := s.Task(id)
-		if x.Status != want || !strings.Contains(x.Run.Skip+x.Run.Reason, "not needed") || x.Run.Place.Dir == "" {
+		if x.Status != want || !strings.Contains(x.Run.Skip+x.Run.Reason, "not needed") || x.Run.Worktree.Dir == "" {
 			t.Errorf("%s: %s, %+v", id, x.Status, x.Run)
 		}
 	}
@@ -147,7 +147,7 @@ func TestSkip(t *testing.T) {
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	s := oneOfEach()
-	apply(s, ralph.TaskEnded{ID: "t-active", Status: ralph.TaskSkipped, Saw: 1, Why: ralph.Why{Rule: ralph.RuleGivenUp, Text: "boom"}})
+	apply(s, ralph.TaskEnded{ID: "t-active", Status: ralph.TaskSkipped, BasedOnSeq: 1, Why: ralph.Why{Rule: ralph.RuleGivenUp, Text: "boom"}})
 	if x := s.Task("t-active"); !x.Run.GivenUp || x.LeftOut() {
 		t.Errorf("after an error: %+v", x)
 	}
@@ -294,15 +294,15 @@ func TestSetMode(t *testing.T) {
 func TestGateCommands(t *testing.T) {
 	t.Parallel()
 	s := oneOfEach()
-	apply(s, ralph.Asked{Gate: ralph.Gate{ID: "g-q", Kind: "question", Task: "t-active", Text: "which?"}},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-m", Kind: ralph.GateMerge, Task: "merge:1", About: "t-done", Text: "weak"}})
-	approve := func(id ralph.GateID) ([]ralph.Fact, error) { return s.ApproveGate(id) }
-	deny := func(id ralph.GateID) ([]ralph.Fact, error) { return s.DenyGate(id, "no") }
-	answer := func(id ralph.GateID) ([]ralph.Fact, error) { return s.AnswerGate(id, "this") }
+	apply(s, ralph.Asked{Approval: ralph.Approval{ID: "g-q", Kind: "question", Task: "t-active", Text: "which?"}},
+		ralph.Asked{Approval: ralph.Approval{ID: "g-m", Kind: ralph.ApprovalMerge, Task: "merge:1", About: "t-done", Text: "weak"}})
+	approve := func(id ralph.ApprovalID) ([]ralph.Fact, error) { return s.Approve(id) }
+	deny := func(id ralph.ApprovalID) ([]ralph.Fact, error) { return s.Deny(id, "no") }
+	answer := func(id ralph.ApprovalID) ([]ralph.Fact, error) { return s.Answer(id, "this") }
 	for _, tt := range []struct {
 		name string
-		do   func(ralph.GateID) ([]ralph.Fact, error)
-		id   ralph.GateID
+		do   func(ralph.ApprovalID) ([]ralph.Fact, error)
+		id   ralph.ApprovalID
 		kind error
 		say  string
 	}{
@@ -328,8 +328,8 @@ func TestDenyWords(t *testing.T) {
 	t.Parallel()
 	x := task("a")
 	x.Status, x.Run.Queue.State = ralph.TaskDone, ralph.MergeWaiting
-	s := fold(ralph.TaskAdded{Task: x}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateMerge, Task: "m", About: "a", Text: "removes tests"}})
-	facts, err := s.DenyGate("g-1", " ")
+	s := fold(ralph.TaskAdded{Task: x}, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalMerge, Task: "m", About: "a", Text: "removes tests"}})
+	facts, err := s.Deny("g-1", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func TestPrioritize(t *testing.T) {
 
 // Commands that need words, a session or an open question say so.
 func TestRefusals(t *testing.T) {
-	s := fold(ralph.TaskAdded{Task: task("a")}, ralph.TaskEnded{ID: "a", Status: ralph.TaskDone}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "a"}})
+	s := fold(ralph.TaskAdded{Task: task("a")}, ralph.TaskEnded{ID: "a", Status: ralph.TaskDone}, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "a"}})
 	refuse := func(name string, kind error, err error) {
 		t.Helper()
 		if !errors.Is(err, kind) {
@@ -161,9 +161,9 @@ func TestRefusals(t *testing.T) {
 	}
 	_, err := s.RejectTask("a", " ")
 	refuse("a rejection without a reason", ralph.ErrUsage, err)
-	_, err = s.AnswerGate("g-1", "\n")
+	_, err = s.Answer("g-1", "\n")
 	refuse("an answer without words", ralph.ErrUsage, err)
-	_, err = s.AnswerGate("g-2", "yes")
+	_, err = s.Answer("g-2", "yes")
 	refuse("an answer to nothing", ralph.ErrNotFound, err)
 	_, err = s.Steer(ralph.WantStop, "test")
 	refuse("a stop without a session", ralph.ErrUsage, err)
@@ -173,11 +173,11 @@ func TestRefusals(t *testing.T) {
 	refuse("a task without a name", ralph.ErrUsage, err)
 	_, err = s.AddTask(ralph.Task{ID: "b", Name: "b", Priority: "urgent"})
 	refuse("an unknown priority", ralph.ErrUsage, err)
-	facts, err := s.AnswerGate("g-1", "yes")
+	facts, err := s.Answer("g-1", "yes")
 	if err != nil || len(facts) != 1 {
 		t.Fatalf("answer: %v, %v", facts, err)
 	}
 	apply(s, facts...)
-	_, err = s.AnswerGate("g-1", "no")
+	_, err = s.Answer("g-1", "no")
 	refuse("a second answer", ralph.ErrNotFound, err)
 }

@@ -19,10 +19,10 @@ func pick[T any](rt *rapid.T, name string, of ...T) T { return rapid.SampledFrom
 func taskID(rt *rapid.T) ralph.TaskID {
 	return pick[ralph.TaskID](rt, "task", "t-1", "t-2", "t-3", "land:j", "investigate:j:1")
 }
-func specID(rt *rapid.T) ralph.SpecID   { return pick[ralph.SpecID](rt, "spec", "q-1", "q-2") }
-func gateID(rt *rapid.T) ralph.GateID   { return pick[ralph.GateID](rt, "gate", "g-1", "g-2") }
-func issueID(rt *rapid.T) ralph.IssueID { return pick[ralph.IssueID](rt, "issue", "i-1", "i-2") }
-func words(rt *rapid.T) string          { return pick(rt, "words", "", "why", "ä \"quoted\" <b>\n") }
+func specID(rt *rapid.T) ralph.SpecID     { return pick[ralph.SpecID](rt, "spec", "q-1", "q-2") }
+func gateID(rt *rapid.T) ralph.ApprovalID { return pick[ralph.ApprovalID](rt, "gate", "g-1", "g-2") }
+func issueID(rt *rapid.T) ralph.IssueID   { return pick[ralph.IssueID](rt, "issue", "i-1", "i-2") }
+func words(rt *rapid.T) string            { return pick(rt, "words", "", "why", "ä \"quoted\" <b>\n") }
 
 func took(rt *rapid.T) time.Duration {
 	return time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "took"))
@@ -128,12 +128,12 @@ func makersOfTasks() []maker {
 		{"task.removed", func(rt *rapid.T) ralph.Fact { return ralph.TaskRemoved{ID: taskID(rt)} }},
 		{"task.started", func(rt *rapid.T) ralph.Fact { return ralph.TaskStarted{ID: taskID(rt)} }},
 		{"task.ended", func(rt *rapid.T) ralph.Fact {
-			return ralph.TaskEnded{ID: taskID(rt), Status: status(rt), Retry: yes(rt), Why: why(rt), Saw: int64(number(rt, 9)), Now: when(rt)}
+			return ralph.TaskEnded{ID: taskID(rt), Status: status(rt), Retry: yes(rt), Why: why(rt), BasedOnSeq: int64(number(rt, 9)), DecidedAt: when(rt)}
 		}},
 		{"task.rejected", func(rt *rapid.T) ralph.Fact { return ralph.TaskRejected{ID: taskID(rt), Reason: words(rt)} }},
 		{"task.accepted", func(rt *rapid.T) ralph.Fact { return ralph.TaskAccepted{ID: taskID(rt)} }},
 		{"step.started", func(rt *rapid.T) ralph.Fact {
-			return ralph.StepStarted{Task: taskID(rt), Step: drawStep(rt), Why: why(rt), Saw: int64(number(rt, 9)), Now: when(rt)}
+			return ralph.StepStarted{Task: taskID(rt), Step: drawStep(rt), Why: why(rt), BasedOnSeq: int64(number(rt, 9)), DecidedAt: when(rt)}
 		}},
 		{"prepared", func(rt *rapid.T) ralph.Fact {
 			return ralph.Prepared{Task: taskID(rt), Head: words(rt), Branch: "main", Tree: words(rt), Error: words(rt)}
@@ -149,7 +149,7 @@ func makersOfTasks() []maker {
 			return ralph.Shelved{Task: taskID(rt), How: "stash", Stash: words(rt), Error: words(rt)}
 		}},
 		{"asked", func(rt *rapid.T) ralph.Fact {
-			return ralph.Asked{Gate: ralph.Gate{ID: gateID(rt), Kind: "question", Task: taskID(rt), Text: words(rt), AskedAt: when(rt), Deadline: when(rt)}}
+			return ralph.Asked{Approval: ralph.Approval{ID: gateID(rt), Kind: "question", Task: taskID(rt), Text: words(rt), AskedAt: when(rt), Deadline: when(rt)}}
 		}},
 		{"answered", func(rt *rapid.T) ralph.Fact { return ralph.Answered{ID: gateID(rt), Text: words(rt)} }},
 		{"noted", func(rt *rapid.T) ralph.Fact {

@@ -30,13 +30,12 @@ type moment struct {
 // factKind is a kind of facts.
 type factKind struct {
 	name   string
-	zero   Fact
 	decode func([]byte) (Fact, error)
 }
 
 func kind[F Fact]() factKind {
 	var zero F
-	return factKind{zero.Kind(), zero, func(b []byte) (Fact, error) {
+	return factKind{zero.Kind(), func(b []byte) (Fact, error) {
 		var f F
 		err := json.Unmarshal(b, &f)
 		return f, err
@@ -91,6 +90,10 @@ func kindsOfFacts() []factKind {
 		kind[Advanced](),
 		kind[BaselineRan](),
 		kind[Landed](),
+		kind[Published](),
+		kind[PullSeen](),
+		kind[IssueSeen](),
+		kind[Polled](),
 		kind[CleanedUp](),
 		kind[SavedWork](),
 		kind[TaskRetried](),
@@ -111,13 +114,25 @@ func kindsOfFacts() []factKind {
 		kind[Compacted](),
 		kind[HookRan](),
 		kind[NoticeFailed](),
+		kind[PushWanted](),
+		kind[PushTried](),
+		kind[Pushed](),
+		kind[PushFailed](),
+		kind[PushRefused](),
+		kind[PushDropped](),
+		kind[ServiceLimited](),
+		kind[RepoRenamed](),
+		kind[ServiceRetried](),
+		kind[BreakerMoved](),
 		kind[ViewRead](),
 		kind[ViewUnreadable](),
 		kind[JournalCut](),
 		kind[Stalled](),
 		kind[ThreadStarted](),
 		kind[ThreadWanted](),
+		kind[ThreadParked](),
 		kind[ThreadContinued](),
+		kind[Guided](),
 		kind[Advised](),
 		kind[Decided](),
 		kind[Reviewed](),
@@ -137,15 +152,6 @@ func unmarshalFact(kind string, b []byte) (Fact, error) {
 		return decode(b)
 	}
 	return nil, fmt.Errorf("unknown kind %q: %w", kind, ErrNewer)
-}
-
-// Facts are an empty fact of each kind.
-func Facts() []Fact {
-	var all []Fact
-	for _, k := range kindsOfFacts() {
-		all = append(all, k.zero)
-	}
-	return all
 }
 
 // Kinds are the kinds of all facts.

@@ -184,6 +184,7 @@ type Spec struct {
 	ID        SpecID     `json:"id"`
 	File      string     `json:"spec"` // relative to ralph/specs
 	Status    SpecStatus `json:"status"`
+	Priority  int        `json:"priority,omitempty"` // higher comes first; 0 where nobody says one
 	AddedAt   time.Time  `json:"added_at"`
 	StartedAt time.Time  `json:"started_at,omitzero"`
 	EndedAt   time.Time  `json:"completed_at,omitzero"`

@@ -8,7 +8,7 @@ import "slices"
 func (s *State) AtWork() []*Task {
 	var list []*Task
 	for t := range s.Work() {
-		if t.Status == TaskActive && t.TakesSlot() && t.Run.Place.Dir != "" {
+		if t.Status == TaskActive && t.TakesSlot() && t.Run.Worktree.Dir != "" {
 			list = append(list, t)
 		}
 	}
@@ -40,7 +40,7 @@ func (s *State) NeedsPerson() bool {
 func (s *State) OpenQuestion() bool {
 	return slices.ContainsFunc(s.Plan.Tasks, func(t *Task) bool {
 		last := t.Run.Last
-		return !t.Status.Ended() && last != nil && last.Signal.Kind == SignalHuman && t.Run.Answered != t.Run.Iterations
+		return !t.Status.Ended() && last != nil && last.Signal.Kind == SignalHuman && t.Run.AnsweredAtIteration != t.Run.Iterations
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// GateMerge is the kind of a gate before a merge that no agent can or may make.
-const GateMerge = "merge"
+// ApprovalMerge is the kind of an approval before a merge that no agent can or may make.
+const ApprovalMerge = "merge"
 
 // CheckConflicts is the name of the check of a resolve that is red while conflicts
 // are left in the files.
@@ -15,7 +15,7 @@ const CheckConflicts = "conflicts"
 // isolated reports whether a task works in a worktree of its own.
 func (s *State) isolated(id TaskID) bool {
 	t := s.Task(id)
-	return t != nil && (t.Run.Place.Dir != "" || s.Plan.Integration != nil && t.Kind != KindPrepare)
+	return t != nil && (t.Run.Worktree.Dir != "" || s.Plan.Integration != nil && t.Kind != KindPrepare)
 }
 
 // placed folds a worktree that was made ready, or could not be.
@@ -24,7 +24,7 @@ func (s *State) placed(f Prepared, at time.Time) {
 		r := &t.Run
 		r.InFlight, r.StepError = 0, f.Error
 		r.Spent += f.Took
-		p := &r.Place
+		p := &r.Worktree
 		if f.Error != "" {
 			p.Fails++
 			r.LastAt = at
@@ -57,7 +57,7 @@ func (s *State) merged(f Merged) {
 		r.InFlight, r.StepError, r.Queue.Merged, r.Checks = 0, f.Error, &f, nil
 		r.Tree = f.Tree
 		if f.Error != "" || f.Moved != "" {
-			r.Commits++
+			r.StepFailures++
 			r.Queue.Merged = nil
 		}
 	})
@@ -134,7 +134,7 @@ func (s *State) landed(f Landed, e Event) {
 		t.Run.InFlight, t.Run.StepError = 0, f.Error
 		t.Run.LastAt = e.At
 		if f.Error != "" {
-			t.Run.Commits++
+			t.Run.StepFailures++
 		}
 		if f.Moved != "" {
 			t.Run.Commit, t.Run.CommitKey = "", "" // the one commit has to be made again, on the new base
@@ -207,7 +207,7 @@ func (s *State) resolveEnded(stage *Task, f TaskEnded) {
 			return
 		}
 		if f.Status == TaskDone {
-			t.Run.Queue.ResolvedAt = stage.Run.Place.Base
+			t.Run.Queue.ResolvedAt = stage.Run.Worktree.Base
 			t.Run.Queue.Weakened = stage.Run.Queue.Weakened
 			t.Run.Queue.Settings, t.Run.Queue.Shown = stage.Run.Queue.Settings, stage.Run.Queue.Shown
 			if w := stage.Run.Waived; w != nil {
@@ -222,12 +222,12 @@ func (s *State) resolveEnded(stage *Task, f TaskEnded) {
 
 // mergeAnswered folds a person's word on a merge: approved, it is tried again as
 // it is now; what denial means is said by the facts beside it.
-func (s *State) mergeAnswered(gate *Gate, f Answered) {
+func (s *State) mergeAnswered(gate *Approval, f Answered) {
 	if f.Verdict != Approved {
 		return
 	}
 	s.editTask(gate.Task, func(t *Task) {
-		t.Run.Queue.Merged, t.Run.Checks, t.Run.Queue.Approved, t.Run.Commits = nil, nil, true, 0
+		t.Run.Queue.Merged, t.Run.Checks, t.Run.Queue.Approved, t.Run.StepFailures = nil, nil, true, 0
 	})
 	s.editTask(gate.About, func(t *Task) {
 		if t.Status != TaskDone { // sent back or left out meanwhile
@@ -250,6 +250,8 @@ type IntegrationStarted struct {
 	From   string `json:"from"`   // the base's commit
 	Tip    string `json:"tip"`    // From, or further on when an earlier job's merges have not landed
 	Tree   string `json:"tree"`
+	// Out: the base is a branch of the spec's own, from which it goes on to people.
+	Out Outgoing `json:"out,omitzero"`
 }
 
 // Kind implements Fact.
@@ -260,7 +262,7 @@ func (IntegrationStarted) About() TaskID { return "" }
 
 func (f IntegrationStarted) fold(s *State, _ moment) {
 	old := s.Plan.Integration
-	s.Plan.Integration = &Integration{Branch: f.Branch, Base: f.Base, Tip: f.Tip, Tree: f.Tree, Landed: f.From}
+	s.Plan.Integration = &Integration{Branch: f.Branch, Base: f.Base, Tip: f.Tip, Tree: f.Tree, Landed: f.From, Out: f.Out}
 	if old != nil && f.Tip != f.From {
 		s.Plan.Integration.Waiting = old.Waiting
 	}
@@ -285,7 +287,7 @@ func (f MergeQueued) fold(s *State, e moment) {
 			return // sent back meanwhile: its new attempt must not end on the old commit
 		}
 		t.Run.Queue.State, t.Run.Queue.Since, t.Run.Queue.Merged = MergeWaiting, e.Seq, nil
-		t.Run.Place.Branch, t.Run.Commit = f.Branch, f.Commit
+		t.Run.Worktree.Branch, t.Run.Commit = f.Branch, f.Commit
 	})
 }
 
@@ -337,7 +339,7 @@ func (f Advanced) fold(s *State, _ moment) {
 		t.Run.InFlight, t.Run.StepError = 0, f.Error
 		if f.Moved != "" || f.Error != "" {
 			t.Run.Queue.Merged, t.Run.Checks = nil, nil // from the start, on the new tip
-			t.Run.Commits++
+			t.Run.StepFailures++
 		}
 	})
 	s.tipMoved(f.Moved)
@@ -368,6 +370,9 @@ func (f Landed) About() TaskID { return f.Task }
 
 func (f Landed) fold(s *State, e moment) {
 	s.landed(f, e.Event)
+	if f.How != "" {
+		s.wentOut(f.To)
+	}
 }
 
 // CleanedUp says what was taken away at the end of a session.
@@ -422,8 +427,8 @@ func (c Conflict) Brief() (brief Conflict, shortened bool) {
 	return brief, true
 }
 
-// Place is where a task works when it has a worktree of its own (B-005).
-type Place struct {
+// Worktree is where a task works when it has a worktree of its own (B-005).
+type Worktree struct {
 	Slot   int    `json:"slot,omitempty"`   // from 1; 0: it holds none now
 	Dir    string `json:"dir,omitempty"`    // the worktree, relative to the repository; its own until the work is done
 	Branch string `json:"branch,omitempty"` // ralph/<task>
@@ -517,4 +522,6 @@ type Integration struct {
 	Denied string `json:"denied,omitempty"`
 	// Moved: the base branch went on to this commit, which has to be merged first.
 	Moved string `json:"moved,omitempty"`
+	// Out says where the base branch goes when it is one of the spec's own.
+	Out Outgoing `json:"out,omitzero"`
 }

@@ -45,7 +45,7 @@ func (s *State) restFrom(at time.Time) {
 // turns or in the middle of one: that is nobody's running time. What starts beside
 // it is a fact, which ends the rest.
 func (s *State) askedAlone() bool {
-	if len(s.Gates) == 0 {
+	if len(s.Approvals) == 0 {
 		return false
 	}
 	waits := false
@@ -53,8 +53,8 @@ func (s *State) askedAlone() bool {
 		if t.Status != TaskActive {
 			continue
 		}
-		asked := func(g *Gate) bool { return g.Task == t.ID && g.InTurn == (t.Run.InFlight != 0) }
-		if !slices.ContainsFunc(s.Gates, asked) {
+		asked := func(g *Approval) bool { return g.Task == t.ID && g.InTurn == (t.Run.InFlight != 0) }
+		if !slices.ContainsFunc(s.Approvals, asked) {
 			return false
 		}
 		waits = true
@@ -78,7 +78,7 @@ func (s *State) Mode() string {
 		return "pausing"
 	case x.Want == WantPause:
 		return "paused"
-	case !s.working() && (x.Auto == Semi || s.gated(GateStart) || s.gated(GateStep)):
+	case !s.working() && (x.Auto == Semi || s.gated(ApprovalStart) || s.gated(ApprovalStep)):
 		return "waiting_user"
 	}
 	return "running"

@@ -22,7 +22,7 @@ func answer(s *ralph.State, receipt int64, facts ...ralph.Fact) {
 func turning(t *testing.T) (*ralph.State, int64) {
 	t.Helper()
 	s := fold(ralph.SessionStarted{ID: "s"}, ralph.JobStarted{Job: "q-a", ID: "q-a", File: "a.md"}, ralph.TaskAdded{Task: task("t-1")},
-		ralph.TaskStarted{ID: "t-1"}, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "me", Iteration: 1}, Now: start})
+		ralph.TaskStarted{ID: "t-1"}, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "me", Iteration: 1}, DecidedAt: start})
 	if !s.Flying("t-1", s.Seq) {
 		t.Fatalf("receipt %d is not under way: %+v", s.Seq, s.Task("t-1").Run)
 	}
@@ -48,7 +48,7 @@ func TestOutcomesNameTheirReceipt(t *testing.T) {
 		"the task ended":                      {before: []ralph.Fact{ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped}}},
 		"another session began":               {before: []ralph.Fact{ralph.SessionStarted{ID: "s", Resumed: true}}},
 		"a person said something meanwhile":   {before: []ralph.Fact{ralph.TaskMessaged{ID: "t-1", Text: "psst"}}, counts: true},
-		"the same step was started once more": {before: []ralph.Fact{ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "me", Iteration: 1}, Now: start}}},
+		"the same step was started once more": {before: []ralph.Fact{ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "me", Iteration: 1}, DecidedAt: start}}},
 	} {
 		s, receipt := turning(t)
 		if receipt != 5 {
@@ -100,7 +100,7 @@ func TestOutcomeInParts(t *testing.T) {
 // A lost step is none any more: no turn runs, nothing is reserved, nothing of it is counted.
 func TestLostSteps(t *testing.T) {
 	s, receipt := turning(t)
-	apply(s, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1", InTurn: true}})
+	apply(s, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "t-1", InTurn: true}})
 	lost := s.Lost(ralph.LostCrash, "pid 7")
 	want := []ralph.Fact{ralph.StepLost{Task: "t-1", Receipt: receipt, Step: "turn", Cause: ralph.LostCrash, Text: "pid 7"}}
 	if diff := cmp.Diff(want, lost); diff != "" {
@@ -108,8 +108,8 @@ func TestLostSteps(t *testing.T) {
 	}
 	apply(s, lost...)
 	x := s.Task("t-1")
-	if x.Run.InFlight != 0 || s.Turning() != 0 || s.Reserved().Cost != 0 || len(s.Gates) != 0 || x.Run.Iterations != 0 || x.Status != ralph.TaskActive {
-		t.Errorf("%+v, gates %v", x.Run, s.Gates)
+	if x.Run.InFlight != 0 || s.Turning() != 0 || s.Reserved().Cost != 0 || len(s.Approvals) != 0 || x.Run.Iterations != 0 || x.Status != ralph.TaskActive {
+		t.Errorf("%+v, gates %v", x.Run, s.Approvals)
 	}
 	if more := s.Lost(ralph.LostCrash, ""); len(more) != 0 {
 		t.Errorf("lost twice: %+v", more)

@@ -50,7 +50,7 @@ func (s *State) jobEnded(f JobEnded, at, before time.Time) {
 			s.Session.Planned = append(slices.Clone(s.Session.Planned), job.Spec)
 		}
 	}
-	s.Job, s.Stages, s.Gates = nil, nil, s.gatesBeside(at)
+	s.Job, s.Stages, s.Approvals = nil, nil, s.approvalsBeside(at)
 	s.interruptTasks()
 }
 

@@ -6,12 +6,12 @@ package ralph
 
 // The identifiers. Their shapes are part of the file formats.
 type (
-	SpecID    string // "q-a1b2", a record of the inbox
-	TaskID    string // "t-1a2b", or "<kind>:<job>:<round>" for the stages of a job
-	IssueID   string // "i-1a2b"
-	GateID    string // "g-1a2b"
-	SessionID string // "s-20250120T100000Z-1a2b"
-	TreeID    string // where work happens: "." is the user's checkout
+	SpecID     string // "q-a1b2", a record of the inbox
+	TaskID     string // "t-1a2b", or "<kind>:<job>:<round>" for the stages of a job
+	IssueID    string // "i-1a2b"
+	ApprovalID string // "g-1a2b"
+	SessionID  string // "s-20250120T100000Z-1a2b"
+	TreeID     string // where work happens: "." is the user's checkout
 )
 
 // RawObject is a JSON object kept as text, so that unknown fields survive.

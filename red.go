@@ -175,8 +175,8 @@ func (s *State) baselineWhere(is func(Baselined) bool) *Baselined {
 // checkout.
 func (s *State) BaseOf(t *Task) string {
 	switch {
-	case t.Run.Place.Base != "":
-		return t.Run.Place.Base
+	case t.Run.Worktree.Base != "":
+		return t.Run.Worktree.Base
 	case s.Job != nil:
 		return s.Job.Base
 	}

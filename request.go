@@ -27,7 +27,7 @@ type Request struct {
 	// Red is how checks are red that were so before the work, of OpCheck: no agent asks
 	// that, ralph does.
 	Red []RedCheck `json:"red,omitempty"`
-	// Cut: in a gate, what says which request it is was too long to be kept whole.
+	// Cut: in an approval, what says which request it is was too long to be kept whole.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -67,34 +67,34 @@ type Reply struct {
 	Stop  bool   // end the turn: nobody answered in time, and that ends it
 }
 
-// GateApproval is the kind of a gate before something that an agent wants to do in
+// ApprovalRequest is the kind of an approval before something that an agent wants to do in
 // the middle of a turn.
-const GateApproval = "approval"
+const ApprovalRequest = "approval"
 
-// Verdicts on gates in the middle of a turn, beside approved and denied.
+// Verdicts on approvals in the middle of a turn, beside approved and denied.
 const (
 	Expired   Verdict = "expired"   // nobody answered in time; that never approves
 	Withdrawn Verdict = "withdrawn" // the agent does not need an answer any more, or is gone
 )
 
-// dropTurnGates takes back what was asked in the middle of turns of a task, or of
+// dropTurnApprovals takes back what was asked in the middle of turns of a task, or of
 // all with "": those turns are over, and nobody waits for the answers. What a hook of a
 // person's own session asks is none of the engine's.
-func (s *State) dropTurnGates(task TaskID) {
-	kept := s.Gates[:0:0]
-	for _, g := range s.Gates {
+func (s *State) dropTurnApprovals(task TaskID) {
+	kept := s.Approvals[:0:0]
+	for _, g := range s.Approvals {
 		if !g.InTurn || g.By != "" || task != "" && g.Task != task {
 			kept = append(kept, g)
 		}
 	}
-	s.Gates = kept
+	s.Approvals = kept
 }
 
-// gatesBeside are the gates that no engine asked for: they outlive its jobs, but not
+// approvalsBeside are the approvals that no engine asked for: they outlive its jobs, but not
 // their own time. Whoever asked may have died without a word.
-func (s *State) gatesBeside(now time.Time) []*Gate {
-	var kept []*Gate
-	for _, g := range s.Gates {
+func (s *State) approvalsBeside(now time.Time) []*Approval {
+	var kept []*Approval
+	for _, g := range s.Approvals {
 		if g.By != "" && g.Answerable(false, now) {
 			kept = append(kept, g)
 		}
@@ -104,24 +104,24 @@ func (s *State) gatesBeside(now time.Time) []*Gate {
 
 // answeredInTurn keeps the answer for the turn that waits for it. What a person said
 // to a question stays with the task: the next iteration may begin without memory.
-func (s *State) answeredInTurn(g *Gate, f Answered) {
+func (s *State) answeredInTurn(g *Approval, f Answered) {
 	s.editTask(g.Task, func(t *Task) {
-		t.Run.Replies = append(t.Run.Replies[:len(t.Run.Replies):len(t.Run.Replies)], f)
-		if g.Kind == GateQuestion && f.Text != "" && f.Verdict == "" {
+		t.Run.PendingReplies = append(t.Run.PendingReplies[:len(t.Run.PendingReplies):len(t.Run.PendingReplies)], f)
+		if g.Kind == ApprovalQuestion && f.Text != "" && f.Verdict == "" {
 			t.Run.Answers = append(t.Run.Answers[:len(t.Run.Answers):len(t.Run.Answers)], QA{g.Text, f.Text})
 		}
 	})
 }
 
-// Reply returns the answer to a gate in the middle of a turn, nil while there is none.
-func (s *State) Reply(task TaskID, id GateID) *Answered {
+// Reply returns the answer to an approval in the middle of a turn, nil while there is none.
+func (s *State) Reply(task TaskID, id ApprovalID) *Answered {
 	t := s.Task(task)
 	if t == nil {
 		return nil
 	}
-	for i := range t.Run.Replies {
-		if t.Run.Replies[i].ID == id {
-			return &t.Run.Replies[i]
+	for i := range t.Run.PendingReplies {
+		if t.Run.PendingReplies[i].ID == id {
+			return &t.Run.PendingReplies[i]
 		}
 	}
 	return nil

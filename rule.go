@@ -12,13 +12,13 @@ func RuleScopes() []RuleScope {
 	return []RuleScope{ScopeTask, ScopeSpec, ScopeSession, ScopeRepository}
 }
 
-// AlwaysGate makes an answer to an open gate hold from now on: facts are those of
+// Always makes an answer to an open approval hold from now on: facts are those of
 // ApproveGate, DenyGate or AnswerGate, and a rule.added follows them. Of r it takes the
 // id, the scope, Until, At and By; the rest comes from the gate. Refused is what no rule
 // may decide: what is on the never list, what did not come from an agent in the middle
 // of its turn, and what is too long to be recognised (X-78).
-func (s *State) AlwaysGate(id GateID, facts []Fact, r AnswerRule) ([]Fact, error) {
-	g, err := s.findGate(id)
+func (s *State) Always(id ApprovalID, facts []Fact, r AnswerRule) ([]Fact, error) {
+	g, err := s.findApproval(id)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func (s *State) AlwaysGate(id GateID, facts []Fact, r AnswerRule) ([]Fact, error
 	return append(facts, RuleAdded{Rule: r}), nil
 }
 
-// ruleOf is what a scope means for a gate: the task, the spec's file, the session.
-func (s *State) ruleOf(scope RuleScope, g *Gate) (string, error) {
+// ruleOf is what a scope means for an approval: the task, the spec's file, the session.
+func (s *State) ruleOf(scope RuleScope, g *Approval) (string, error) {
 	of := ""
 	switch scope {
 	case ScopeRepository:
@@ -94,7 +94,7 @@ func (s *State) RevokeRule(id RuleID, why string) ([]Fact, error) {
 	return []Fact{RuleRevoked{ID: id, Why: strings.TrimSpace(why)}}, nil
 }
 
-// Facts around gates and what agents tell in the middle of a turn.
+// Facts around approvals and what agents tell in the middle of a turn.
 
 // RuleAdded is a person's answer that is to hold from now on.
 type RuleAdded struct {
@@ -128,17 +128,21 @@ func (f RuleRevoked) fold(s *State, _ moment) {
 	s.Rules = slices.DeleteFunc(slices.Clone(s.Rules), func(r *AnswerRule) bool { return r.ID == f.ID })
 }
 
-// GateOperation is the kind of a gate before an operation that the rules hold: one of
+// ApprovalOperation is the kind of an approval before an operation that the rules hold: one of
 // gate.patterns, or of the list that nothing ever approves by itself.
-const GateOperation = "operation"
+const ApprovalOperation = "operation"
 
-// GateTest is the kind of a gate before work whose checks stay red after every retry, or
+// ApprovalTest is the kind of an approval before work whose checks stay red after every retry, or
 // whose diff needs a person's eye: tests, coverage, weakened tests, secrets (C-063).
-const GateTest = "test"
+const ApprovalTest = "test"
 
-// GateCommit is the kind of a gate before a commit in a checkout that somebody has taken
+// ApprovalCommit is the kind of an approval before a commit in a checkout that somebody has taken
 // to another branch, or into a rebase, while agents worked in it.
-const GateCommit = "commit"
+const ApprovalCommit = "commit"
+
+// ApprovalPush is the kind of an approval before ralph pushes the branch of a spec, where gate.patterns hold
+// a push.
+const ApprovalPush = "push"
 
 // RuleID names a rule that a person made of an answer.
 type RuleID string
@@ -157,14 +161,14 @@ const (
 // AnswerRule is a person's answer that holds for every later request that asks the very
 // same. It never approves what is on the never list.
 type AnswerRule struct {
-	ID      RuleID    `json:"id"`
-	Verdict Verdict   `json:"verdict,omitempty"` // approved or denied; "" answers a question
-	Text    string    `json:"text,omitempty"`    // the answer, or why not
-	Request Request   `json:"request"`           // what it answers, paths relative to the work tree
-	Scope   RuleScope `json:"scope"`
-	Of      string    `json:"of,omitempty"`   // the task, spec or session of the scope
-	Until   time.Time `json:"until,omitzero"` // zero: no end
-	From    GateID    `json:"from,omitempty"` // the gate whose answer it is
-	At      time.Time `json:"at,omitzero"`    // when it was made
-	By      string    `json:"by,omitempty"`   // cli, web, ...
+	ID      RuleID     `json:"id"`
+	Verdict Verdict    `json:"verdict,omitempty"` // approved or denied; "" answers a question
+	Text    string     `json:"text,omitempty"`    // the answer, or why not
+	Request Request    `json:"request"`           // what it answers, paths relative to the work tree
+	Scope   RuleScope  `json:"scope"`
+	Of      string     `json:"of,omitempty"`   // the task, spec or session of the scope
+	Until   time.Time  `json:"until,omitzero"` // zero: no end
+	From    ApprovalID `json:"from,omitempty"` // the approval whose answer it is
+	At      time.Time  `json:"at,omitzero"`    // when it was made
+	By      string     `json:"by,omitempty"`   // cli, web, ...
 }

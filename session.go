@@ -20,7 +20,7 @@ func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 		}
 		x.Since, x.Ended, x.Detail, x.EndedAt = at, "", "", time.Time{}
 		x.Config, x.Pid, x.Host, x.Log, x.PlanOnly, x.Auto = f.Config, f.Pid, f.Host, f.Log, f.DryRun, f.Autonomy()
-		x.Want, x.Cause, x.Now, x.Consecutive, x.TaskFailures, x.Streak, x.Planned = WantRun, "", false, 0, 0, nil, nil
+		x.Want, x.Cause, x.Immediate, x.Consecutive, x.TaskFailures, x.Streak, x.Planned = WantRun, "", false, 0, 0, nil, nil
 		x.Pause, x.Ends, x.Approved, x.Bad, x.Errors, x.SpecErrors = "", "", false, nil, nil, 0
 		x.Before = x.Completed
 	} else {
@@ -45,7 +45,7 @@ func (s *State) sessionEnded(f SessionEnded, at time.Time) {
 	x := &s.Session
 	x.Elapsed += max(0, at.Sub(x.Since))
 	x.Ended, x.Detail, x.EndedAt = f.Reason, f.Detail, at
-	s.dropGates(GateStart, GateStep) // there is nothing left to say yes to
+	s.dropApprovals(ApprovalStart, ApprovalStep) // there is nothing left to say yes to
 }
 
 // BudgetAlert marks that the warning of a budget is out.
@@ -68,7 +68,7 @@ func (s *State) control(f Control) {
 		x.TaskFailures, x.Streak, x.Bad = 0, nil, nil // a person has looked at them
 		s.endLimits(x.Pause != PauseLimits)
 	}
-	x.Want, x.Cause, x.Now, x.Pause, x.Ends = f.Want, f.Cause, f.Now, "", f.Ends
+	x.Want, x.Cause, x.Immediate, x.Pause, x.Ends = f.Want, f.Cause, f.Immediate, "", f.Ends
 	if f.Want == WantPause {
 		x.Pause = f.From
 		if x.Pause == "" {
@@ -98,7 +98,7 @@ func (s *State) Steer(want Want, cause string) ([]Fact, error) {
 	case want == WantPause && x.Want == WantPause && x.Pause != PauseLimits: // that one ends by itself
 		return refuse("`[[resume]]` lets it go on")
 	case want == WantRun && x.Want != WantPause && slices.ContainsFunc(s.Limits, Limit.Away): // others work meanwhile: it is asked again
-	case want == WantRun && x.Want != WantPause && len(s.Gates) > 0:
+	case want == WantRun && x.Want != WantPause && len(s.Approvals) > 0:
 		return refuse("what waits are gates: `[[gates]]`")
 	case want == WantRun && x.Want != WantPause:
 		return refuse("it is not paused")
@@ -127,7 +127,7 @@ func (s *State) StopNow(cause string) ([]Fact, error) {
 	} else if !s.Session.Live() {
 		return s.Steer(WantStop, cause)
 	}
-	return []Fact{Control{Want: WantStop, Cause: cause, Now: true}}, nil
+	return []Fact{Control{Want: WantStop, Cause: cause, Immediate: true}}, nil
 }
 
 // SetMode switches the mode of a running session.
@@ -293,10 +293,10 @@ const (
 
 // Control is what a person wants of the engine.
 type Control struct {
-	Want  Want      `json:"want"`
-	Cause string    `json:"cause,omitempty"`
-	From  PauseKind `json:"from,omitempty"` // pause: what it comes from; run: that this has ended by itself
-	Now   bool      `json:"now,omitempty"`  // stop: without the end of the iteration (B-074)
+	Want      Want      `json:"want"`
+	Cause     string    `json:"cause,omitempty"`
+	From      PauseKind `json:"from,omitempty"` // pause: what it comes from; run: that this has ended by itself
+	Immediate bool      `json:"now,omitempty"`  // stop: without the end of the iteration (B-074)
 	// Ends is the reason that a stop gives the session, where it is not a person's
 	// interruption: a start denied, a hook.
 	Ends Reason `json:"ends,omitempty"`
@@ -368,7 +368,7 @@ func (ModeSet) About() TaskID { return "" }
 func (f ModeSet) fold(s *State, _ moment) {
 	s.Session.Auto, s.Session.Errors, s.Session.SpecErrors = f.Autonomy(), nil, 0
 	if s.Session.Auto != Stepwise {
-		s.dropGates(GateStep)
+		s.dropApprovals(ApprovalStep)
 	}
 }
 
@@ -480,7 +480,7 @@ type Session struct {
 	Fallback     string          `json:"fallback,omitempty"` // why it is not the primary one
 	Want         Want            `json:"want,omitempty"`
 	Cause        string          `json:"cause,omitempty"`
-	Now          bool            `json:"now,omitempty"`       // the stop does not wait for the iteration
+	Immediate    bool            `json:"now,omitempty"`       // the stop does not wait for the iteration
 	Current      SpecID          `json:"current,omitempty"`   // stays after an interrupt (X-08)
 	LastTask     time.Time       `json:"last_task,omitzero"`  // when a build task ended, for task.delay
 	Freed        []time.Time     `json:"freed,omitempty"`     // likewise in each slot, slot 1 first

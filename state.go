@@ -148,16 +148,18 @@ func (s *State) editJob(edit func(*Job)) {
 // ordered returns list in the order of ids; what ids does not name goes last.
 func ordered[T any, ID comparable](list []T, ids []ID, id func(T) ID) []T {
 	out := make([]T, 0, len(list))
-	for n, want := range ids {
-		if slices.Contains(ids[:n], want) { // named twice it is still one
-			continue
-		}
-		if i := slices.IndexFunc(list, func(x T) bool { return id(x) == want }); i >= 0 {
+	at, named := make(map[ID]int, len(list)), make(map[ID]bool, len(ids))
+	for i, x := range slices.Backward(list) { // of two with the same one the first counts
+		at[id(x)] = i
+	}
+	for _, want := range ids {
+		if i, ok := at[want]; ok && !named[want] { // named twice it is still one
 			out = append(out, list[i])
 		}
+		named[want] = true
 	}
 	for _, x := range list {
-		if !slices.Contains(ids, id(x)) {
+		if !named[id(x)] {
 			out = append(out, x)
 		}
 	}
@@ -175,20 +177,23 @@ type State struct {
 	Journal string    `json:"journal,omitempty"`
 	At      time.Time `json:"at"`
 
-	Inbox    []*Spec  `json:"inbox,omitempty"` // in file order
-	Plan     Plan     `json:"plan"`
-	Stages   []*Task  `json:"stages,omitempty"` // the stage tasks of the job
-	Job      *Job     `json:"job,omitempty"`
-	Session  Session  `json:"session"`
-	Limits   []Limit  `json:"limits,omitempty"`
-	Checkout Checkout `json:"checkout,omitzero"` // what is known of it, when agents work in it
-	Totals   Totals   `json:"totals"`
-	Aside    *Plan    `json:"-"` // the plan that the newest PlanStarted replaced; not kept in snapshots
+	Inbox    []*Spec    `json:"inbox,omitempty"` // in file order
+	Plan     Plan       `json:"plan"`
+	Stages   []*Task    `json:"stages,omitempty"` // the stage tasks of the job
+	Job      *Job       `json:"job,omitempty"`
+	Session  Session    `json:"session"`
+	Limits   []Limit    `json:"limits,omitempty"`
+	Checkout Checkout   `json:"checkout,omitzero"` // what is known of it, when agents work in it
+	Totals   Totals     `json:"totals"`
+	Pulls    []*Pull    `json:"pulls,omitempty"`   // branches that go out, oldest first
+	Tracked  []*Tracked `json:"tracked,omitempty"` // issues that became specs, the one seen last at the end
+	Aside    *Plan      `json:"-"`                 // the plan that the newest PlanStarted replaced; not kept in snapshots
 
 	ApprovalState
 	CheckState
 	LoopState
 	FileState
+	OutsideState
 
 	edited int    // where the task stands in the plan that was changed last: the next fact is mostly of it
 	tally  *tally // of the plan; nil in a clone
@@ -201,8 +206,8 @@ type State struct {
 
 // ApprovalState is what people are asked, and what they have said for good.
 type ApprovalState struct {
-	Gates []*Gate       `json:"gates,omitempty"`
-	Rules []*AnswerRule `json:"rules,omitempty"` // answers that hold, oldest first; whose time is over stay in the list
+	Approvals []*Approval   `json:"gates,omitempty"`
+	Rules     []*AnswerRule `json:"rules,omitempty"` // answers that hold, oldest first; whose time is over stay in the list
 	// Theirs are settings as somebody else than an agent made them: gate.self holds what agents do.
 	Theirs []LeftFile `json:"theirs,omitempty"`
 }
@@ -276,7 +281,7 @@ func (s *State) Clone() *State {
 	c.Plan.Issues = slices.Clone(s.Plan.Issues)
 	c.Plan.Rejects = slices.Clone(s.Plan.Rejects)
 	c.Stages = slices.Clone(s.Stages)
-	c.Gates = slices.Clone(s.Gates)
+	c.Approvals = slices.Clone(s.Approvals)
 	c.Limits = slices.Clone(s.Limits)
 	c.Baselines = slices.Clone(s.Baselines)
 	c.Session.Planned = slices.Clone(s.Session.Planned)

@@ -12,11 +12,11 @@ const RuleStuck = "B-017"
 
 // receiptJSON is StepStarted with its step named.
 type receiptJSON struct {
-	Task TaskID          `json:"task"`
-	Step json.RawMessage `json:"step"`
-	Why  Why             `json:"why"`
-	Saw  int64           `json:"saw"`
-	Now  time.Time       `json:"now"`
+	Task       TaskID          `json:"task"`
+	Step       json.RawMessage `json:"step"`
+	Why        Why             `json:"why"`
+	BasedOnSeq int64           `json:"saw"`
+	DecidedAt  time.Time       `json:"now"`
 }
 
 // MarshalJSON writes the receipt with its step's name.
@@ -25,7 +25,7 @@ func (f StepStarted) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(receiptJSON{f.Task, step, f.Why, f.Saw, f.Now})
+	return json.Marshal(receiptJSON{f.Task, step, f.Why, f.BasedOnSeq, f.DecidedAt})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -38,7 +38,7 @@ func (f *StepStarted) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	*f = StepStarted{Task: j.Task, Step: step, Why: j.Why, Saw: j.Saw, Now: j.Now}
+	*f = StepStarted{Task: j.Task, Step: step, Why: j.Why, BasedOnSeq: j.BasedOnSeq, DecidedAt: j.DecidedAt}
 	return nil
 }
 
@@ -59,11 +59,11 @@ type Why struct {
 // StepStarted is the receipt of a decision: the step, why, and exactly which
 // state and time it was decided on. It is written before the step's effect.
 type StepStarted struct {
-	Task TaskID    `json:"task"`
-	Step Step      `json:"-"`
-	Why  Why       `json:"why"`
-	Saw  int64     `json:"saw"` // seq of the last fact the decision saw
-	Now  time.Time `json:"now"`
+	Task       TaskID    `json:"task"`
+	Step       Step      `json:"-"`
+	Why        Why       `json:"why"`
+	BasedOnSeq int64     `json:"saw"` // seq of the last fact the decision saw
+	DecidedAt  time.Time `json:"now"`
 }
 
 // Kind implements Fact.
@@ -78,12 +78,12 @@ func (f StepStarted) fold(s *State, e moment) {
 	s.Totals.Receipts++
 	s.decided(e.Event, f)
 	s.editTask(f.Task, func(t *Task) {
-		t.Run.InFlight, t.Run.Doing, t.Run.Replies = e.Seq, f.Step.StepName(), nil
+		t.Run.InFlight, t.Run.Doing, t.Run.PendingReplies = e.Seq, f.Step.StepName(), nil
 		if _, ok := f.Step.(Commit); ok && t.Run.CommitKey == "" {
 			t.Run.CommitKey = e.Hash
 		}
 		if turn, ok := f.Step.(Turn); ok {
-			t.Run.Agent, t.Run.TurnAt, t.Run.Reserved = turn.Agent, f.Now, turn.Reserve
+			t.Run.Agent, t.Run.TurnAt, t.Run.Reserved = turn.Agent, f.DecidedAt, turn.Reserve
 			t.Run.RedTold = s.RedBefore(t, t.Run.Red)
 			s.beganAt(t)
 		}
@@ -155,9 +155,9 @@ type Compact struct {
 	MaxCost float64 `json:"max_cost,omitempty"` // dollars that it may cost; 0: no limit
 }
 
-// Tell writes a fact that people and other tasks need before the task goes on: a
+// Emit writes a fact that people and other tasks need before the task goes on: a
 // retry that waits, another agent. It needs no executor and leaves no receipt.
-type Tell struct {
+type Emit struct {
 	Fact Fact `json:"-"`
 }
 
@@ -203,6 +203,14 @@ type Advance struct {
 // branch (fast-forward, never half).
 type Land struct{}
 
+// Publish pushes the branch of a spec to its remote, and keeps the text of its pull request.
+// What others have pushed there is merged, never overwritten.
+type Publish struct {
+	Branch string `json:"branch"`
+	Remote string `json:"remote"`
+	Commit string `json:"commit"` // what the branch has at least
+}
+
 // Commit commits the job's changes, or one task's with Task set.
 type Commit struct {
 	OnlyTask bool `json:"only_task,omitempty"` // task.auto_commit: the task's own commit
@@ -245,7 +253,7 @@ func (Turn) StepName() string { return "turn" }
 
 func (Compact) StepName() string { return "compact" }
 
-func (Tell) StepName() string { return "tell" }
+func (Emit) StepName() string { return "tell" }
 
 func (Check) StepName() string { return "check" }
 
@@ -258,6 +266,8 @@ func (Merge) StepName() string { return "merge" }
 func (Advance) StepName() string { return "advance" }
 
 func (Land) StepName() string { return "land" }
+
+func (Publish) StepName() string { return "publish" }
 
 func (Commit) StepName() string { return "commit" }
 
@@ -305,12 +315,16 @@ func unmarshalStep(b []byte) (Step, error) {
 		s, err = decodeStep[Land](j.Args)
 	case "decide":
 		s, err = decodeStep[Decide](j.Args)
+	case "guide":
+		s, err = decodeStep[Guide](j.Args)
 	case "baseline":
 		s, err = decodeStep[Baseline](j.Args)
 	case "merge":
 		s, err = decodeStep[Merge](j.Args)
 	case "advance":
 		s, err = decodeStep[Advance](j.Args)
+	case "publish":
+		s, err = decodeStep[Publish](j.Args)
 	case "commit":
 		s, err = decodeStep[Commit](j.Args)
 	case "shelve":

@@ -33,18 +33,18 @@ const (
 
 // Still is a stretch of time in which work, or a part of it, stood still.
 type Still struct {
-	N     int       `json:"n"` // counts up
-	Kind  StillKind `json:"kind"`
-	From  time.Time `json:"from"`
-	To    time.Time `json:"to,omitzero"` // zero: it lasts
-	Agent string    `json:"agent,omitempty"`
-	Task  TaskID    `json:"task,omitempty"`
-	Gate  GateID    `json:"gate,omitempty"`
-	Why   string    `json:"why,omitempty"`   // in the words of whoever noticed
-	Ended string    `json:"ended,omitempty"` // what ended it
-	Tries int       `json:"tries,omitempty"`
-	Until time.Time `json:"until,omitzero"`  // when it should end by itself, as far as is known
-	TryAt time.Time `json:"try_at,omitzero"` // a turn under way tries since then whether it is over
+	N     int        `json:"n"` // counts up
+	Kind  StillKind  `json:"kind"`
+	From  time.Time  `json:"from"`
+	To    time.Time  `json:"to,omitzero"` // zero: it lasts
+	Agent string     `json:"agent,omitempty"`
+	Task  TaskID     `json:"task,omitempty"`
+	Gate  ApprovalID `json:"gate,omitempty"`
+	Why   string     `json:"why,omitempty"`   // in the words of whoever noticed
+	Ended string     `json:"ended,omitempty"` // what ended it
+	Tries int        `json:"tries,omitempty"`
+	Until time.Time  `json:"until,omitzero"`  // when it should end by itself, as far as is known
+	TryAt time.Time  `json:"try_at,omitzero"` // a turn under way tries since then whether it is over
 }
 
 // Open reports whether it lasts.
@@ -113,8 +113,8 @@ func (s *State) stand(e Event) {
 	case Stalled:
 		x.open(Still{Kind: StillStalled, From: f.Since, Why: f.Why})
 	case Asked:
-		task := cmp.Or(f.Gate.About, f.Gate.Task)
-		x.open(Still{Kind: StillPerson, From: e.At, Task: task, Gate: f.Gate.ID, Why: f.Gate.Text, Until: f.Gate.Deadline})
+		task := cmp.Or(f.Approval.About, f.Approval.Task)
+		x.open(Still{Kind: StillPerson, From: e.At, Task: task, Gate: f.Approval.ID, Why: f.Approval.Text, Until: f.Approval.Deadline})
 	case Answered:
 		x.close(e.At, answerWords(f), func(y *Still) bool { return y.Kind == StillPerson && y.Gate == f.ID })
 	case JournalCut:
@@ -148,7 +148,7 @@ func (x *Standing) WorkedBy(e Event) []Period {
 // withdrawn ends the waits for answers that nobody wants any more. It comes after the fold.
 func (s *State) withdrawn(at time.Time) {
 	s.Stood.close(at, "it was not needed any more", func(y *Still) bool {
-		return y.Kind == StillPerson && !slices.ContainsFunc(s.Gates, func(g *Gate) bool { return g.ID == y.Gate })
+		return y.Kind == StillPerson && !slices.ContainsFunc(s.Approvals, func(g *Approval) bool { return g.ID == y.Gate })
 	})
 }
 
@@ -162,8 +162,8 @@ func (s *State) standAtStart(at time.Time) {
 	}
 	x.closeAll(at, "it was started again")
 	x.Own = nil
-	for _, g := range s.Gates {
-		if !g.InTurn && g.Kind != GateStart && g.Kind != GateStep {
+	for _, g := range s.Approvals {
+		if !g.InTurn && g.Kind != ApprovalStart && g.Kind != ApprovalStep {
 			x.open(Still{Kind: StillPerson, From: at, Task: cmp.Or(g.About, g.Task), Gate: g.ID, Why: g.Text, Until: g.Deadline})
 		}
 	}

@@ -105,8 +105,8 @@ type Run struct {
 	Approvals
 	Committing
 
-	Place Place `json:"place,omitzero"` // with worktrees: where it works
-	Queue Queue `json:"queue,omitzero"` // with worktrees: where its work is on the way to the base branch
+	Worktree Worktree `json:"place,omitzero"` // with worktrees: where it works
+	Queue    Queue    `json:"queue,omitzero"` // with worktrees: where its work is on the way to the base branch
 
 	Thread *Thread `json:"thread,omitempty"` // nil: it is worked on until it is done, and decides nothing by itself
 }
@@ -204,8 +204,8 @@ func (t *Task) KeepsTask() *Kept {
 		return &Kept{string(t.ID), fmt.Sprintf("%s is at work (its line is gone; skipping it ends it)", t.ID)}
 	case t.Status == TaskDone && q != "" && q != MergeMerged:
 		return &Kept{string(t.ID), fmt.Sprintf("%s is done and not merged yet (its line is gone)", t.ID)}
-	case t.Status != TaskDone && t.Run.Place.Dir != "":
-		return &Kept{string(t.ID), fmt.Sprintf("%s has work in %s (its line is gone; a clean-up puts that away)", t.ID, t.Run.Place.Dir)}
+	case t.Status != TaskDone && t.Run.Worktree.Dir != "":
+		return &Kept{string(t.ID), fmt.Sprintf("%s has work in %s (its line is gone; a clean-up puts that away)", t.ID, t.Run.Worktree.Dir)}
 	}
 	return nil
 }
@@ -246,9 +246,9 @@ func (f TaskEdited) About() TaskID { return f.Task.ID }
 
 func (f TaskEdited) fold(s *State, _ moment) {
 	s.editTask(f.Task.ID, func(t *Task) { taskEdited(t, f.Task) })
-	s.dropStepGate(f.Task.ID)
+	s.dropStepApproval(f.Task.ID)
 	if f.Task.Status.Ended() {
-		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.Task.ID })
+		s.Approvals = slices.DeleteFunc(slices.Clone(s.Approvals), func(g *Approval) bool { return g.Task == f.Task.ID })
 	}
 }
 
@@ -265,7 +265,7 @@ func (TaskRemoved) About() TaskID { return "" }
 
 func (f TaskRemoved) fold(s *State, e moment) {
 	s.remember(s.Task(f.ID), nil)
-	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
+	s.Approvals = slices.DeleteFunc(slices.Clone(s.Approvals), func(g *Approval) bool { return g.Task == f.ID })
 	s.Plan.Tasks, s.shared = slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *Task) bool { return t.ID == f.ID }), false
 }
 
@@ -283,7 +283,7 @@ func (TaskStarted) Kind() string { return "task.started" }
 func (f TaskStarted) About() TaskID { return f.ID }
 
 func (f TaskStarted) fold(s *State, e moment) {
-	s.dropStepGate(f.ID)
+	s.dropStepApproval(f.ID)
 	s.editTask(f.ID, func(t *Task) {
 		t.Status = TaskActive
 		t.started(f)
@@ -300,12 +300,12 @@ type TaskEnded struct {
 	Retry  bool       `json:"retry,omitempty"`
 	// Uncounted: what ended the turn before was a limit of the session, no error of the
 	// task. The next start begins with a turn, as if there had been none (X-60).
-	Uncounted bool      `json:"uncounted,omitempty"`
-	RanOut    RanOut    `json:"ran_out,omitempty"` // status timeout: what was used up
-	Why       Why       `json:"why"`
-	Slot      int       `json:"slot,omitempty"` // that it frees (B-006)
-	Saw       int64     `json:"saw,omitempty"`  // the state the decision saw; 0: a person's word
-	Now       time.Time `json:"now,omitzero"`
+	Uncounted  bool      `json:"uncounted,omitempty"`
+	RanOut     RanOut    `json:"ran_out,omitempty"` // status timeout: what was used up
+	Why        Why       `json:"why"`
+	Slot       int       `json:"slot,omitempty"` // that it frees (B-006)
+	BasedOnSeq int64     `json:"saw,omitempty"`  // the state the decision saw; 0: a person's word
+	DecidedAt  time.Time `json:"now,omitzero"`
 }
 
 // Kind implements Fact.
@@ -367,7 +367,7 @@ func (s *State) interruptTasks() {
 		}
 		t.cut() // of journals without step.lost
 		t.Status, t.Line = TaskPending, ""
-		t.Run.Place.Slot, t.Run.Place.Ready = 0, false
+		t.Run.Worktree.Slot, t.Run.Worktree.Ready = 0, false
 		return true
 	})
 }
@@ -384,7 +384,7 @@ func taskEdited(t *Task, edited Task) {
 func (s *State) taskEnded(f TaskEnded, at time.Time) {
 	build, worked, slot := false, false, 0
 	s.editTask(f.ID, func(t *Task) {
-		build, worked, slot = t.IsBuild(), t.Status == TaskActive, t.Run.Place.Slot
+		build, worked, slot = t.IsBuild(), t.Status == TaskActive, t.Run.Worktree.Slot
 		if t.Kind == KindInvestigate && f.Status == TaskDone {
 			s.issuesLooked()
 		}
@@ -393,6 +393,7 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 		t.Run.Reason, t.Run.RanOut = f.Why.Text, f.RanOut
 		t.Run.GivenUp = f.Status == TaskSkipped && f.Why.Rule == RuleGivenUp
 		t.left(f)
+		t.Run.editThread(func(th *Thread) { th.Stop = f.Why.Stop })
 		switch {
 		case f.Status == TaskPending && f.Retry:
 			t.RetryCount++
@@ -406,7 +407,7 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 			t.Run.EndedAt = at
 		}
 	})
-	s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *Gate) bool { return g.Task == f.ID })
+	s.Approvals = slices.DeleteFunc(slices.Clone(s.Approvals), func(g *Approval) bool { return g.Task == f.ID })
 	if !build {
 		s.stageEnded(f)
 		return
@@ -432,7 +433,7 @@ func (s *State) taskEnded(f TaskEnded, at time.Time) {
 
 // started gives a task its slot and worktree. One that had a worktree keeps it.
 func (t *Task) started(f TaskStarted) {
-	p := &t.Run.Place
+	p := &t.Run.Worktree
 	p.Slot, p.Ready = f.Slot, false
 	if f.Dir != "" {
 		p.Dir = f.Dir
@@ -445,9 +446,9 @@ func (t *Task) started(f TaskStarted) {
 // left takes a task out of its slot. Only work that the engine saw done, and that
 // its branch holds, frees the worktree: all others keep theirs (B-073, B-075).
 func (t *Task) left(f TaskEnded) {
-	p := &t.Run.Place
+	p := &t.Run.Worktree
 	p.Slot, p.Ready = 0, false
-	if f.Status == TaskDone && f.Saw > 0 {
+	if f.Status == TaskDone && f.BasedOnSeq > 0 {
 		p.Dir = ""
 	}
 }
@@ -482,7 +483,7 @@ func (t *Task) hookRefused(f Committed) {
 	r.Hook, r.Rewritten = f.Hook, len(f.Rewritten) > 0
 	switch {
 	case f.Hook == "" || !t.TakesSlot():
-	case r.Commits < 2:
+	case r.StepFailures < 2:
 		r.Checks = nil
 	default:
 		why := "a hook of the repository refused the commit"
@@ -490,6 +491,6 @@ func (t *Task) hookRefused(f Committed) {
 			why = "a hook of the repository changes files each time it runs: " + strings.Join(f.Rewritten[:min(5, len(f.Rewritten))], ", ")
 		}
 		red := ChecksRan{Task: t.ID, Tree: r.Tree, Results: []CheckResult{{Name: CheckHook, Exit: 1, Why: why, Output: f.Hook}}}
-		r.Checks, r.Red, r.Commits = &red, &red, 0
+		r.Checks, r.Red, r.StepFailures = &red, &red, 0
 	}
 }

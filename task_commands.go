@@ -236,12 +236,24 @@ func (s *State) ExtendTask(id TaskID, more, usual Allowance) ([]Fact, error) {
 	return []Fact{f}, nil
 }
 
+// Again is the link by which a task that ended badly is worked on again: a thread goes on past
+// what stopped it, with what it has.
+func (t *Task) Again() string {
+	switch stop := t.StoppedBy(); {
+	case t.Run.Thread == nil:
+		return fmt.Sprintf("[[retry %s]]", t.ID)
+	case isBudget(stop):
+		return fmt.Sprintf("[[thread-continue %s --past %s=<more>]]", t.ID, stop)
+	}
+	return fmt.Sprintf("[[thread-continue %s]]", t.ID)
+}
+
 // Recovery is what helps a task that ended badly most likely, as links: it names what the
 // task ran out of.
 func (t *Task) Recovery() string {
-	retry := fmt.Sprintf("[[retry %s]]", t.ID)
+	retry := t.Again()
 	switch {
-	case t.Status != TaskTimeout, t.Run.RanOut == OutOfBudget, t.Run.RanOut == OutOfContext:
+	case t.Run.Thread != nil, t.Status != TaskTimeout, t.Run.RanOut == OutOfBudget, t.Run.RanOut == OutOfContext:
 		return retry // begins with a budget and a window of its own
 	case t.Run.RanOut == OutOfTime:
 		return fmt.Sprintf("[[extend %s --time 30m]] && %s", t.ID, retry)
@@ -277,7 +289,7 @@ func (s *State) MayRollBack(id TaskID) (*Task, error) {
 		return nil, err
 	case t.Status == TaskActive:
 		return nil, refuseTask(t, activeHint, "is active")
-	case t.Status == TaskPending && t.Run.Place.Branch == "":
+	case t.Status == TaskPending && t.Run.Worktree.Branch == "":
 		return nil, refuseTask(t, "", "has not begun: there is nothing to undo")
 	case t.Status == TaskDone && t.Run.Queue.State != MergeMerged && t.Run.Queue.State != "":
 		return nil, refuseTask(t, "wait for its merge, or deny it: `[[gates]]`", "is in the merge queue")
@@ -300,7 +312,7 @@ func (s *State) MayCleanUp(id TaskID) (*Task, error) {
 		return nil, err
 	case t.Status == TaskActive:
 		return nil, refuseTask(t, activeHint, "is active")
-	case t.Run.Place.Dir == "":
+	case t.Run.Worktree.Dir == "":
 		return nil, refuseTask(t, "", "has no worktree")
 	}
 	return t, nil

@@ -63,7 +63,7 @@ func (f TaskRolledBack) About() TaskID { return f.ID }
 func (f TaskRolledBack) fold(s *State, _ moment) {
 	s.editTask(f.ID, func(t *Task) {
 		rejects := t.Run.Rejects
-		t.Status, t.Run = TaskPending, Run{Approvals: Approvals{Rejects: rejects}, Place: Place{Dir: t.Run.Place.Dir}}
+		t.Status, t.Run = TaskPending, Run{Approvals: Approvals{Rejects: rejects}, Worktree: Worktree{Dir: t.Run.Worktree.Dir}}
 		t.RetryCount++
 	})
 }
@@ -83,9 +83,9 @@ func (f TaskCleaned) About() TaskID { return f.ID }
 
 func (f TaskCleaned) fold(s *State, _ moment) {
 	s.editTask(f.ID, func(t *Task) {
-		t.Run.Place.Dir, t.Run.Place.Ready = "", false
+		t.Run.Worktree.Dir, t.Run.Worktree.Ready = "", false
 		if len(f.Saved) > 0 {
-			t.Run.Place.Branch, t.Run.Place.Base, t.Run.Place.Head = "", "", ""
+			t.Run.Worktree.Branch, t.Run.Worktree.Base, t.Run.Worktree.Head = "", "", ""
 		}
 	})
 }

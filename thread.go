@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,11 +16,13 @@ type Thread struct {
 	Agent  string       `json:"agent,omitempty"` // configured name; "": the session's, with its fallback chain
 	Limits ThreadLimits `json:"limits,omitzero"`
 	Want   ThreadWant   `json:"want,omitempty"`
-	More   ThreadLimits `json:"more,omitzero"` // what a person has added to the limits
+	Stop   string       `json:"stop,omitempty"` // the stop condition that ended it
+	More   ThreadLimits `json:"more,omitzero"`  // what a person has added to the limits
 
 	Since int `json:"since,omitempty"` // the turns that had ended when it got its slot
 
 	Plan        []PlanStep `json:"plan,omitempty"`        // the agent's own, the last one
+	Said        string     `json:"said,omitempty"`        // the last words of its newest turn that did not fail, as short as turns keep them
 	Idle        int        `json:"idle,omitempty"`        // turns in a row that changed neither plan nor files
 	Compactions []int      `json:"compactions,omitempty"` // the turns in which the agent shortened its history by itself
 	Changed     bool       `json:"changed,omitempty"`     // files have changed since the last review
@@ -27,6 +30,7 @@ type Thread struct {
 	Doubted     bool       `json:"doubted,omitempty"`     // a review did not find the last claim to be finished true
 	Review      *Reviewed  `json:"review,omitempty"`      // the newest review, until it is decided what comes of it
 
+	Guidance *Guidance       `json:"guidance,omitempty"` // nil: there is none
 	Decision *ThreadDecision `json:"decision,omitempty"` // the newest one
 	Past     []PastDecision  `json:"past,omitempty"`     // the last ten
 }
@@ -97,6 +101,14 @@ func (t *Task) Goal() string {
 	return t.Name
 }
 
+// Counted is what of the work on a task is counted, in words for people: a thread has turns.
+func (t *Task) Counted() string {
+	if t.Run.Thread != nil {
+		return "turn"
+	}
+	return "iteration"
+}
+
 // edit changes the thread of a run; a state that others hold keeps the old one.
 func (r *Run) editThread(change func(*Thread)) {
 	if r.Thread != nil {
@@ -129,6 +141,9 @@ func (r *Run) threadTurn(f TurnEnded) {
 			th.Idle++
 		}
 		th.Changed = th.Changed || f.Changed
+		if f.Stage != KindReview && !f.Failed() && f.Tail != "" {
+			th.Said = f.Tail
+		}
 		if f.Stage != KindReview {
 			th.Claimed, th.Doubted = f.Signal.Kind == SignalComplete && !f.Failed(), false
 		}
@@ -138,7 +153,7 @@ func (r *Run) threadTurn(f TurnEnded) {
 		th.Compactions = th.Compactions[max(0, len(th.Compactions)-maxCompactions):]
 	})
 	if r.Thread != nil && f.Changed { // what there is to commit now is another commit
-		r.Commit, r.CommitKey, r.Commits = "", "", 0
+		r.Commit, r.CommitKey, r.StepFailures = "", "", 0
 	}
 }
 
@@ -177,6 +192,21 @@ func (f ThreadWanted) fold(s *State, _ moment) {
 	s.editTask(f.Task, func(t *Task) { t.Run.editThread(func(th *Thread) { th.Want = f.Want }) })
 }
 
+// ThreadParked takes its slot from a thread that a person has paused: others get it meanwhile.
+type ThreadParked struct {
+	Task TaskID `json:"task"`
+}
+
+// Kind implements Fact.
+func (ThreadParked) Kind() string { return "thread.parked" }
+
+// About implements Fact.
+func (f ThreadParked) About() TaskID { return f.Task }
+
+func (f ThreadParked) fold(s *State, _ moment) {
+	s.editTask(f.Task, func(t *Task) { t.Run.Worktree.Slot = 0 })
+}
+
 // ThreadContinued is a person's decision that a thread goes on past a stop condition. Past a
 // budget it goes on for more.
 type ThreadContinued struct {
@@ -200,7 +230,7 @@ func (f ThreadContinued) fold(s *State, _ moment) {
 		t.Status, t.Line = TaskPending, ""
 		r.EndedAt, r.Reason, r.RanOut, r.GivenUp, r.Skip = time.Time{}, "", "", false, ""
 		r.editThread(func(th *Thread) {
-			th.Want, th.Decision = ThreadRun, nil
+			th.Want, th.Decision, th.Stop = ThreadRun, nil, ""
 			th.More.Tokens += f.More.Tokens
 			th.More.Cost += f.More.Cost
 			th.More.Time += f.More.Time
@@ -230,10 +260,10 @@ type Advised struct {
 	Signature string          `json:"signature"`
 	Input     json.RawMessage `json:"input,omitzero"`
 	// Record is what was asked of models and answered, where one was asked.
-	Record json.RawMessage `json:"record,omitzero"`
-	Usage  Usage           `json:"usage,omitzero"` // of the models that were asked
-	Took   time.Duration   `json:"took"`
-	Now    time.Time       `json:"now"` // that it is decided on
+	Record    json.RawMessage `json:"record,omitzero"`
+	Usage     Usage           `json:"usage,omitzero"` // of the models that were asked
+	Took      time.Duration   `json:"took"`
+	DecidedAt time.Time       `json:"now"` // that it is decided on
 }
 
 // Kind implements Fact.
@@ -243,17 +273,8 @@ func (Advised) Kind() string { return "advised" }
 func (f Advised) About() TaskID { return f.Task }
 
 func (f Advised) fold(s *State, _ moment) {
-	if f.Usage != (Usage{}) {
-		s.Session.Usage = s.Session.Usage.Add(f.Usage)
-		s.Plan.Usage = s.Plan.Usage.Add(f.Usage)
-		s.count(func(t *Totals) { t.Usage = t.Usage.Add(f.Usage) })
-	}
-	s.editTask(f.Task, func(t *Task) {
-		t.Run.InFlight = 0
-		if f.Usage != (Usage{}) {
-			t.Run.Usage = t.Run.Usage.Add(f.Usage)
-		}
-	})
+	s.advised(f.Task, f.Usage)
+	s.editTask(f.Task, func(t *Task) { t.Run.InFlight = 0 })
 }
 
 // Decided is what comes after a turn of a thread: the rules' last word on advice.
@@ -366,7 +387,7 @@ func (s *State) OpenThreads() []*Task {
 // checkout they would get into the commit of whoever works there next.
 func (t *Task) LeftChanges() bool {
 	r := t.Run
-	return r.Thread != nil && t.Status.Ended() && t.Status != TaskDone && r.Place.Dir == "" && r.Commit == "" && r.Began != "" && r.Tree != "" && r.Tree != r.Began
+	return r.Thread != nil && t.Status.Ended() && t.Status != TaskDone && r.Worktree.Dir == "" && r.Commit == "" && r.Began != "" && r.Tree != "" && r.Tree != r.Began
 }
 
 // findThread is a thread by its id.
@@ -386,6 +407,8 @@ func (s *State) WantThread(id TaskID, want ThreadWant) ([]Fact, error) {
 	}
 	th := t.Run.Thread
 	switch {
+	case t.Status == TaskDone:
+		return nil, finishedThread(id)
 	case t.Status.Ended():
 		return nil, &Refusal{Why: fmt.Sprintf("thread %s has ended: it is %s", id, t.Status), Hint: fmt.Sprintf("`[[thread-continue %s]]` has it go on", id), Kind: ErrUsage}
 	case th.Want == want && want == ThreadRun:
@@ -398,12 +421,32 @@ func (s *State) WantThread(id TaskID, want ThreadWant) ([]Fact, error) {
 	return []Fact{ThreadWanted{Task: id, Want: want}}, nil
 }
 
+// finishedThread refuses what only a thread can do that has not reached its goal.
+func finishedThread(id TaskID) error {
+	return &Refusal{Why: fmt.Sprintf("thread %s is done", id), Hint: "begin another one for what is still wanted", Kind: ErrUsage}
+}
+
 // StoppedBy is the stop condition that ended a thread, "" for none.
 func (t *Task) StoppedBy() string {
-	if th := t.Run.Thread; th != nil && t.Status.Ended() && t.Status != TaskDone && th.Decision != nil {
-		return th.Decision.Stop
+	th := t.Run.Thread
+	switch {
+	case th == nil || !t.Status.Ended() || t.Status == TaskDone:
+		return ""
+	case th.Decision != nil:
+		return cmp.Or(th.Stop, th.Decision.Stop)
 	}
-	return ""
+	return th.Stop
+}
+
+// PausedHere is the thread that a person has paused in the checkout, where its work lies, nil for
+// none: others work there after it.
+func (s *State) PausedHere() *Task {
+	for _, t := range s.Plan.Tasks {
+		if th := t.Run.Thread; th != nil && th.Want == ThreadPause && t.Status == TaskActive && t.Run.Iterations > 0 && t.Run.Worktree.Dir == "" && t.Run.TurnAt.IsZero() {
+			return t
+		}
+	}
+	return nil
 }
 
 // ContinueThread has a thread go on: one that waits after a decision to pause, or one that a
@@ -414,10 +457,10 @@ func (s *State) ContinueThread(id TaskID, past string, more float64) ([]Fact, er
 		return nil, err
 	}
 	if t.Status == TaskDone {
-		return nil, &Refusal{Why: fmt.Sprintf("thread %s is done", id), Hint: "begin another one for what is still wanted", Kind: ErrUsage}
+		return nil, finishedThread(id)
 	}
-	if g := s.Gate(id); g != nil && g.Kind == GateQuestion && !g.InTurn && past == "" {
-		return s.AnswerGate(g.ID, "Go on.")
+	if g := s.ApprovalOf(id); g != nil && g.Kind == ApprovalQuestion && !g.InTurn && past == "" {
+		return s.Answer(g.ID, "Go on.")
 	}
 	stop := t.StoppedBy()
 	switch {
@@ -452,10 +495,15 @@ const (
 	StopNoProgress = "no_progress"
 )
 
+// isBudget reports whether a stop condition is a budget that is used up: to go on past it takes an amount.
+func isBudget(stop string) bool {
+	return slices.Contains([]string{StopTokens, StopTime, StopCost, StopTurns}, stop)
+}
+
 // moreOf is an amount of what a stop condition limits: tokens, dollars, turns, or seconds.
 func moreOf(stop string, more float64) (ThreadLimits, error) {
 	var m ThreadLimits
-	budget := slices.Contains([]string{StopTokens, StopTime, StopCost, StopTurns}, stop)
+	budget := isBudget(stop)
 	switch {
 	case budget && !(more > 0 && more < 1e12):
 		return m, &Refusal{Why: "say by how much the thread may go past " + stop, Hint: "--past " + stop + "=5", Kind: ErrUsage}

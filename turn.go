@@ -51,7 +51,7 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 		r.Usage = r.Usage.Add(usage)
 		r.Session, r.Tree = f.Session, f.Tree
 		if f.Head != "" {
-			r.Place.Head = f.Head
+			r.Worktree.Head = f.Head
 		}
 		switch {
 		case f.Changed:
@@ -237,7 +237,7 @@ func (r *Run) hit(agent string, count int) {
 // turnsOver ends what belongs to turns under way, of a task or of all with "": what was
 // asked in the middle of them, and what was signalled.
 func (s *State) turnsOver(task TaskID) {
-	s.dropTurnGates(task)
+	s.dropTurnApprovals(task)
 	forget := func(t *Task) { t.Run.Signalled = Signal{} }
 	if task != "" {
 		s.editTask(task, forget)
@@ -424,7 +424,7 @@ type TurnInput struct {
 	Timeout time.Duration   // 0: no limit; past it the whole process group is ended
 	MaxCost float64         // dollars that the turn may cost, for drivers that can tell their agent; 0: no limit
 	Compact bool            // the session of Resume shall be made shorter; there is no other prompt
-	Review  bool            // the agent shall review the uncommitted changes in its own way; there is no other prompt
+	Review  bool            // the agent shall review in its own way, by Prompt; where it cannot it is a turn as any other
 	Grace   time.Duration   // between TERM and KILL
 	Scratch string          // a folder of this turn, for prompt files and the like
 	// MCP is the command of ralph's own MCP server for this turn, for drivers that can

@@ -118,7 +118,7 @@ func (s *State) cut(at time.Time) {
 	if s.Session.Live() {
 		s.sessionEnded(SessionEnded{Reason: ReasonError, Detail: "the journal was cut here: what followed could not be read"}, at)
 	}
-	s.Job, s.Stages, s.Gates = nil, nil, nil
+	s.Job, s.Stages, s.Approvals = nil, nil, nil
 }
 
 // Ended is a record that was done before its line was taken out of a file. Should the

@@ -71,7 +71,7 @@ func TestSpecStatusAgainstAFile(t *testing.T) {
 func TestLinesThatGoAndComeBack(t *testing.T) {
 	t.Parallel()
 	place := task("t-1")
-	place.Status, place.Run.Place.Dir = ralph.TaskFailed, "ralph/.worktrees/1"
+	place.Status, place.Run.Worktree.Dir = ralph.TaskFailed, "ralph/.worktrees/1"
 	queued := task("t-1")
 	queued.Status, queued.Run.Queue.State = ralph.TaskDone, ralph.MergeWaiting
 	active := task("t-1")

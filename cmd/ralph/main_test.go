@@ -19,17 +19,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
-// TestMain makes this test binary the ralph program of the scripts: it runs the
-// very function that main runs.
+// TestMain makes this test binary the ralph program of the scripts: under that name it runs
+// the very function that main runs.
 func TestMain(m *testing.M) {
-	testscript.Main(inMemory{m}, map[string]func(){"ralph": main})
-}
-
-type inMemory struct{ m *testing.M }
-
-func (x inMemory) Run() int {
+	if filepath.Base(os.Args[0]) == "ralph" {
+		main()
+	}
 	ralphtest.AtOnce(4)
-	return ralphtest.InMemory(x.m)
+	os.Exit(installed(func() int { return ralphtest.InMemory(m) }))
 }
 
 // TestScripts runs what a person would type, in repositories of their own. Each
@@ -70,9 +67,10 @@ func scripts(t *testing.T, dir, work string) {
 		Setup:               isolate,
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"repo": cmdRepo, "exits": cmdExits, "waitfile": cmdWaitFile, "waitgone": cmdWaitGone,
+			"ralph": cmdRalph,
+			"repo":  cmdRepo, "exits": cmdExits, "waitfile": cmdWaitFile, "waitgone": cmdWaitGone,
 			"signal": cmdSignal, "json": cmdJSON, "let": cmdLet, "ago": cmdAgo, "expand": cmdExpand, "same": cmdSame,
-			"http": cmdHTTP, "webhook": cmdWebhook,
+			"http": cmdHTTP, "webhook": cmdWebhook, "model": cmdModel, "answering": cmdAnswering, "hub": cmdHub(t),
 		},
 	})
 }
@@ -119,6 +117,13 @@ func isolate(env *testscript.Env) error {
 		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"), // else each program waits a second at its end under -race
 	)
 	env.Vars = append(env.Vars, ralphtest.Sandbox()...)
+	var names []string
+	for _, v := range env.Vars {
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	env.Values[namesKey{}] = slices.Compact(names)
 	env.Defer(func() { endLeftovers(env.WorkDir) })
 	env.Defer(func() {
 		if left := linksLeft(env.WorkDir); left != "" {

@@ -203,13 +203,13 @@ func TestProcessesOfATask(t *testing.T) {
 		{
 			"worktree", "autopilot",
 			[]string{none, "parallel=1"},
-			"1 agent build, 1 git add, 1 git checkout, 1 git commit, 1 git commit-tree, 1 git merge-tree, 1 git update-ref",
+			"1 agent build, 1 git add, 1 git checkout, 1 git commit",
 			"1 checks.ran, 1 committed, 1 merge.queued, 1 merged, 1 prepared, 5 step.started, 2 task.added, 2 task.ended, 2 task.started, 1 turn.ended",
 		},
 		{
 			"worktree, with a check", "autopilot",
 			[]string{checks, "parallel=1"},
-			"1 agent build, 1 git add, 2 git checkout, 1 git commit, 1 git commit-tree, 1 git merge-tree, 2 git update-ref, 2 sh",
+			"1 agent build, 1 git add, 2 git checkout, 1 git commit, 2 sh",
 			"1 advanced, 2 checks.ran, 1 committed, 1 merge.queued, 1 merged, 1 prepared, 7 step.started, 2 task.added, 2 task.ended, 2 task.started, 1 turn.ended",
 		},
 	} {

@@ -40,7 +40,7 @@ func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("git", "init", "-q", "-b", "main"))
 	for _, arg := range args[1:] {
 		if strings.Contains(arg, "=") {
-			ts.Check(ts.Exec("ralph", "config", "edit", arg))
+			cmdRalph(ts, false, []string{"config", "edit", arg})
 			continue
 		}
 		path := filepath.Join(dir, "ralph/specs", arg)
@@ -59,14 +59,13 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
-	var exit interface{ ExitCode() int }
 	got := 0
-	if errors.As(err, &exit) {
-		got = exit.ExitCode()
+	if args[1] == "ralph" {
+		got, err = inProcess(ts, args[2:])
 	} else {
-		ts.Check(err)
+		got, err = exitCode(ts.Exec(args[1], args[2:]...))
 	}
+	ts.Check(err)
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}

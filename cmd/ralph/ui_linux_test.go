@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"golang.org/x/sys/unix"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // terminal is a terminal with a program in it: a pty, and what its bytes come to on a screen.
@@ -37,28 +38,14 @@ type terminal struct {
 	cast  bytes.Buffer  // the recording, as asciinema has it
 }
 
-// openTerminal starts a command in a terminal of a size.
-func openTerminal(t *testing.T, columns, rows int, environ []string, args ...string) *terminal {
+// openTerminalIn starts a command in a folder, in a terminal of a size.
+func openTerminalIn(t *testing.T, dir string, columns, rows int, environ []string, args ...string) *terminal {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("there are no terminals here: %v", err)
-	}
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err := os.OpenFile(filepath.Join("/dev/pts", itoa(n)), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	master, slave := ralphtest.OpenPty(t, columns, rows)
 	x := &terminal{t: t, master: master, slave: slave, emulator: vt.NewEmulator(columns, rows), moved: make(chan struct{}), ended: make(chan error, 1), began: time.Now()}
 	x.resize(columns, rows)
 	x.cmd = exec.CommandContext(t.Context(), args[0], args[1:]...)
-	x.cmd.Env, x.cmd.Dir = environ, t.TempDir()
+	x.cmd.Env, x.cmd.Dir = environ, dir
 	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = slave, slave, slave
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	go func() { _, _ = io.Copy(master, x.emulator) }() // what the terminal answers
@@ -70,8 +57,6 @@ func openTerminal(t *testing.T, columns, rows int, environ []string, args ...str
 	t.Cleanup(func() { _ = x.cmd.Process.Kill(); _ = slave.Close(); _ = master.Close() })
 	return x
 }
-
-func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
 
 func (x *terminal) read() {
 	b := make([]byte, 64<<10)
@@ -138,91 +123,55 @@ func (x *terminal) until(what string, is func(screen string) bool) {
 	}
 }
 
-// The screen over a running engine, in a terminal: pause, diff, time, sizes, an engine that is
-// killed and started again, and a terminal that is given back (A-030, A-097, A-118, E-086).
-func TestScreen(t *testing.T) {
+// The terminal is given back as it was: the screen before an engine, in a repository that has
+// just been set up, and its end by a signal. With an engine at work: TestScreen and TestTmux
+// (-tags e2e).
+func TestTerminalIsGivenBack(t *testing.T) {
 	t.Parallel()
-	if raceEnabled {
-		t.Skip("the demo is over before a program built for the race detector has shown it: internal/ui has the screen's own tests")
-	}
 	ralph, err := exec.LookPath("ralph")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "demo")
+	dir := t.TempDir()
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm-256color", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
-	x := openTerminal(t, 100, 30, environ, ralph, "demo", "--parallel", "--ui", "--dir", dir)
-	before, err := unix.IoctlGetTermios(int(x.slave.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func(args ...string) []byte {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), ralph, append([]string{"-C", dir}, args...)...)
-		cmd.Env, cmd.Dir = environ, t.TempDir()
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("ralph %v: %v\n%s", args, err, out)
+	for _, args := range [][]string{{"git", "init", "-q"}, {ralph, "init"}} {
+		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+		cmd.Env, cmd.Dir = environ, dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
-		return out
 	}
-	x.want("▶ running")
-	x.press("1") // the list that it begins with goes by what is at work then
-	x.want("follows")
-	x.press("p")
-	x.want("paus", "u: undo")
-	x.press("u")
-	x.want("▶ running")
+	x := openTerminalIn(t, dir, 80, 24, environ, ralph, "ui")
+	before := x.modes()
+	x.want("Nobody works now", "8 Out")
+	if x.modes() == before {
+		t.Error("the terminal was not taken")
+	}
 	x.press("2")
-	x.want("✓ t-mend")
-	x.press("]]]")
-	x.want("+echo 'till 1'")
+	x.want("There is no plan.")
+	x.ends(before)
+}
 
-	sizesAndTime(x)
-
-	var status struct{ Engine struct{ Pid int } }
-	if err := json.Unmarshal(run("status", "--json"), &status); err != nil || status.Engine.Pid == 0 {
-		t.Fatalf("no engine: %v", err)
+func (x *terminal) modes() unix.Termios {
+	x.t.Helper()
+	m, err := unix.IoctlGetTermios(int(x.slave.Fd()), unix.TCGETS)
+	if err != nil {
+		x.t.Fatal(err)
 	}
-	if err := syscall.Kill(status.Engine.Pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	x.want("the engine died")
-	x.press(":")
-	x.press("resume")
-	x.want("Resume")
-	x.press("\r")
-	x.want("▶ running")
-	x.want("7/7", "ended: complete")
+	return *m
+}
 
-	x.press("\x1a") // put aside: the terminal is given back, and taken again
-	x.until("gave the terminal back", func(string) bool { return x.left() == 1 })
-	back := make(chan struct{})
-	go func() { // it waits for the signal only a moment after it gave the terminal back
-		for again := time.NewTicker(50 * time.Millisecond); ; {
-			_ = x.cmd.Process.Signal(syscall.SIGCONT)
-			select {
-			case <-back:
-				return
-			case <-again.C:
-			}
-		}
-	}()
-	x.want("7/7", "ended: complete")
-	close(back)
-
+// ends ends the program by a signal, and looks whether the terminal is as it was.
+func (x *terminal) ends(before unix.Termios) {
+	x.t.Helper()
 	if err := x.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+		x.t.Fatal(err)
 	}
 	if err := <-x.ended; err != nil {
-		t.Errorf("the screen ended with %v", err)
+		x.t.Errorf("the screen ended with %v", err)
 	}
-	after, err := unix.IoctlGetTermios(int(x.slave.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *after != *before {
-		t.Errorf("the terminal is %+v, and was %+v", after, before)
+	if after := x.modes(); after != before {
+		x.t.Errorf("the terminal is %+v, and was %+v", after, before)
 	}
 	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?1002h": "\x1b[?1002l", "\x1b[?2004h": "\x1b[?2004l"} {
 		x.until(fmt.Sprintf("%q taken back", on), func(string) bool { return x.lastOf(on) <= x.lastOf(off) }) // its last bytes may be under way
@@ -234,83 +183,4 @@ func (x *terminal) lastOf(sequence string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return strings.LastIndex(x.raw.String(), sequence)
-}
-
-// sizesAndTime makes the screen small and large again, with the diff that it shows, and looks back.
-func sizesAndTime(x *terminal) {
-	x.t.Helper()
-	x.resize(60, 20)
-	x.want("3 Needs you", "╰──────────────────────────────────────────────────────────╯")
-	x.resize(50, 10)
-	x.want("50 by 10 is too small")
-	x.resize(100, 30)
-	x.want("+echo 'till 1'", "leave")
-
-	x.press("t")
-	x.want("AS IT WAS", "esc now")
-	x.press("<<<")
-	x.press("\x1b")
-	x.want("▶ running", "leave")
-}
-
-// TestCast records docs/ui.cast: RALPH_CAST=1 go test ./cmd/ralph -run TestCast. Look at it with
-// asciinema play docs/ui.cast.
-func TestCast(t *testing.T) {
-	if os.Getenv("RALPH_CAST") == "" {
-		t.Skip("it is a recording, made when somebody asks for it (RALPH_CAST=1)")
-	}
-	ralph, err := exec.LookPath("ralph")
-	if err != nil {
-		t.Fatal(err)
-	}
-	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
-	dir := filepath.Join(t.TempDir(), "demo")
-	x := openTerminal(t, 110, 30, environ, ralph, "demo", "--parallel", "--ui", "--dir", dir)
-	show := func(keys string, words ...string) {
-		t.Helper()
-		x.press(keys)
-		x.want(words...)
-		x.mu.Lock()
-		x.ahead += 1500 * time.Millisecond
-		x.mu.Unlock()
-	}
-	show("", "▶ running", "1 Slots 3", "follows")
-	show("p", "paus", "u: undo")
-	show("u", "▶ running")
-	show("2", "✓ t-mend")
-	show("]]]", "+echo 'till 1'")
-	show("?", "Keys", "type to filter")
-	closes := func(words string) { // a key behind esc would be taken for alt and that key
-		t.Helper()
-		x.press("\x1b")
-		x.until("closes", func(screen string) bool { return !strings.Contains(screen, words) })
-	}
-	closes("type to filter")
-	show("4", "conflict")
-	show(":", "Do")
-	show("receipt message", "Message")
-	show("\r", "reads it in the prompt of its next iteration")
-	show("Two lines are enough.\x13", "The agent reads it")
-	show("6", "Receipt")
-	show("", "ended: complete")
-	show("2t", "AS IT WAS")
-	show("<<<<<<<<", "AS IT WAS")
-	closes("AS IT WAS")
-	x.press("q")
-	if err := <-x.ended; err != nil {
-		t.Fatal(err)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	head := `{"version": 2, "width": 110, "height": 30, "title": "ralph demo --parallel --ui", "env": {"TERM": "xterm-256color"}}` + "\n"
-	if err := os.WriteFile("../../docs/ui.cast", append([]byte(head), bytes.ReplaceAll(x.cast.Bytes(), []byte(dir), []byte("/tmp/demo"))...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// left is how often the program has left the second screen of the terminal.
-func (x *terminal) left() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return strings.Count(x.raw.String(), "\x1b[?1049l")
 }

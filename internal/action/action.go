@@ -28,10 +28,9 @@ const (
 	Inbox  Subject = "inbox" // the queue as a whole; no ID
 	Rule   Subject = "rule"
 	Plan   Subject = "plan" // the plan of the current spec; no ID
+	// Service is one that progress is sent to.
+	Service Subject = "service"
 )
-
-// Subjects are all of them.
-func Subjects() []Subject { return []Subject{Engine, Task, Gate, Spec, Inbox, Rule, Plan} }
 
 // Named reports whether what the subject is has IDs.
 func (s Subject) Named() bool { return s != Engine && s != Inbox && s != Plan }
@@ -84,6 +83,9 @@ type Context struct {
 	Specs  []string        // files in ralph/specs
 	By     string          // the surface, for rules: cli, web, ui
 	Cause  string          // the surface in words, for what changes an engine's course: the dashboard
+	// SpecPriority is what a spec of ralph/specs says about its own priority; nil: nobody looks.
+	SpecPriority func(file string) (int, error)
+	Keys         Keys // that a person chose
 	// ID makes an id with a prefix; nil where nothing is made, only asked.
 	ID func(prefix string) string
 }
@@ -119,7 +121,7 @@ type Backend interface {
 	// first; then the name may be "".
 	SpecFile(name, text string) (file string, err error)
 	// Closed says why a gate takes no word any more: the first answer wins.
-	Closed(id ralph.GateID) error
+	Closed(id ralph.ApprovalID) error
 }
 
 // definition is one row of the table.
@@ -151,7 +153,7 @@ type definition struct {
 
 // verbs is the table. It is made once: each command takes its words from it at every start.
 var verbs = sync.OnceValue(func() []definition {
-	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), threadVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs())
+	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), threadVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs(), serviceVerbs())
 })
 
 // Action is a row of the table for those who list it.
@@ -204,7 +206,7 @@ func Actions() []Action {
 func sample() *ralph.State {
 	s := &ralph.State{}
 	s.Session = ralph.Session{ID: "s", Mode: "autopilot", Ended: ralph.ReasonInterrupted}
-	s.Gates = []*ralph.Gate{{Kind: ralph.GateApproval, Request: &ralph.Request{}}}
+	s.Approvals = []*ralph.Approval{{Kind: ralph.ApprovalRequest, Request: &ralph.Request{}}}
 	s.Plan.Tasks = []*ralph.Task{{Status: ralph.TaskFailed}}
 	return s
 }
@@ -239,7 +241,7 @@ func (v definition) may(s *ralph.State, w Context, id string) error {
 }
 
 func (v definition) offer(s *ralph.State, w Context, id string) Available {
-	o := Available{Action: v.name, ID: id, Title: v.title, Key: v.key, Primary: v.primary, Danger: v.danger}
+	o := Available{Action: v.name, ID: id, Title: v.title, Key: w.Keys.of(v), Primary: v.primary, Danger: v.danger}
 	if v.confirm != nil {
 		o.Confirm = v.confirm(s, id)
 	}

@@ -104,7 +104,7 @@ func (d *fakeBackend) SpecFile(name, text string) (string, error) {
 	return name, nil
 }
 
-func (d *fakeBackend) Closed(id ralph.GateID) error { return report.NotOpen(id, d.each) }
+func (d *fakeBackend) Closed(id ralph.ApprovalID) error { return report.NotOpen(id, d.each) }
 
 // kinds are the kinds of the facts after one.
 func (d *fakeBackend) kinds(after int64) string {
@@ -130,19 +130,19 @@ func task(id string, status ralph.TaskStatus) ralph.Fact {
 	return ralph.TaskAdded{Task: ralph.Task{ID: ralph.TaskID(id), Spec: "a.md", Name: "Task " + id, Notes: "old", Status: status}}
 }
 
-func gate(id, kind string, edit ...func(*ralph.Gate)) ralph.Fact {
-	g := ralph.Gate{ID: ralph.GateID(id), Kind: kind, Task: "t-1", Text: "may I?"}
+func gate(id, kind string, edit ...func(*ralph.Approval)) ralph.Fact {
+	g := ralph.Approval{ID: ralph.ApprovalID(id), Kind: kind, Task: "t-1", Text: "may I?"}
 	for _, e := range edit {
 		e(&g)
 	}
-	return ralph.Asked{Gate: g}
+	return ralph.Asked{Approval: g}
 }
 
-func inTurn(g *ralph.Gate) {
+func inTurn(g *ralph.Approval) {
 	g.InTurn, g.Request = true, &ralph.Request{Kind: ralph.RequestApproval, Text: "make"}
 }
 
-func never(g *ralph.Gate) { inTurn(g); g.Never = true }
+func never(g *ralph.Approval) { inTurn(g); g.Never = true }
 
 func running() []ralph.Fact {
 	return []ralph.Fact{ralph.SessionStarted{ID: "s", Mode: "autopilot", Auto: ralph.Autopilot}, ralph.PlanStarted{File: "a.md"}, task("t-1", ralph.TaskPending), task("t-2", ralph.TaskPending)}
@@ -205,13 +205,14 @@ func TestActions(t *testing.T) {
 		{"reject", ended("t-1", ralph.TaskDone), false, action.Task, "reject", action.Input{ID: "t-1", Text: "no"}, "task.rejected by web", "", ""},
 		{"done", ended("t-1", ralph.TaskFailed), false, action.Task, "done", action.Input{ID: "t-1"}, "task.ended by web", "", ""},
 		{"add", running(), true, action.Plan, "add", action.Input{Name: text("More")}, "task.added by web", "skip", "task.ended by web"},
-		{"A-105 approve", with(running(), gate("g-1", ralph.GateStart)), true, action.Gate, "approve", action.Input{ID: "g-1"}, "answered by web", "", ""},
-		{"approve as a rule", with(running(), ralph.TaskStarted{ID: "t-1", Slot: 1}, gate("g-1", ralph.GateApproval, inTurn)), true, action.Gate, "approve", action.Input{ID: "g-1", Always: true}, "answered by web, rule.added by web", "revoke", "rule.revoked by web"},
-		{"deny", with(running(), gate("g-1", ralph.GateStep)), true, action.Gate, "deny", action.Input{ID: "g-1", Text: "no"}, "answered by web, task.ended by web", "", ""},
-		{"answer", with(running(), gate("g-1", ralph.GateQuestion)), true, action.Gate, "answer", action.Input{ID: "g-1", Text: "42"}, "answered by web", "", ""},
+		{"A-105 approve", with(running(), gate("g-1", ralph.ApprovalStart)), true, action.Gate, "approve", action.Input{ID: "g-1"}, "answered by web", "", ""},
+		{"approve as a rule", with(running(), ralph.TaskStarted{ID: "t-1", Slot: 1}, gate("g-1", ralph.ApprovalRequest, inTurn)), true, action.Gate, "approve", action.Input{ID: "g-1", Always: true}, "answered by web, rule.added by web", "revoke", "rule.revoked by web"},
+		{"deny", with(running(), gate("g-1", ralph.ApprovalStep)), true, action.Gate, "deny", action.Input{ID: "g-1", Text: "no"}, "answered by web, task.ended by web", "", ""},
+		{"answer", with(running(), gate("g-1", ralph.ApprovalQuestion)), true, action.Gate, "answer", action.Input{ID: "g-1", Text: "42"}, "answered by web", "", ""},
 		{"queue", nil, false, action.Inbox, "queue", action.Input{File: "a.md"}, "spec.added by web", "remove", "spec.removed by web"},
 		{"remove", []ralph.Fact{spec(ralph.SpecPending)}, false, action.Spec, "remove", action.Input{ID: "q-1"}, "spec.removed by web", "queue", "spec.added by web"},
 		{"clear", []ralph.Fact{spec(ralph.SpecPending)}, false, action.Inbox, "clear", action.Input{}, "spec.removed by web", "queue", "spec.added by web"},
+		{"C-011 priority", []ralph.Fact{spec(ralph.SpecPending)}, false, action.Spec, "spec-priority", action.Input{ID: "q-1", Priority: text("5")}, "spec.edited by web", "spec-priority", "spec.edited by web"},
 		{"requeue", []ralph.Fact{spec(ralph.SpecFailed)}, false, action.Spec, "requeue", action.Input{ID: "q-1"}, "spec.added by web", "remove", "spec.removed by web"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -385,7 +386,7 @@ func TestWord(t *testing.T) {
 // makes a rule of what is on the never list (C-036).
 func TestGates(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, with(running(), ralph.TaskStarted{ID: "t-1", Slot: 1}, gate("g-1", ralph.GateApproval, inTurn), gate("g-2", ralph.GateOperation, never))...)
+	d := newDesk(t, with(running(), ralph.TaskStarted{ID: "t-1", Slot: 1}, gate("g-1", ralph.ApprovalRequest, inTurn), gate("g-2", ralph.ApprovalOperation, never))...)
 	d.engine = true
 	always := func(id string) bool {
 		o, ok := action.AvailableAs(d.j.State(), d.Context(), "approve", id)

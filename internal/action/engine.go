@@ -26,7 +26,11 @@ func engineVerbs() []definition {
 		{
 			name: "stop", about: Engine, title: "Stop", key: "s", said: "Stopping at the end of the current iterations; the next start goes on where it was",
 			command: "stop", short: "Stop the running engine at the end of the current iterations; the work is resumed at the next start",
-			doc: "The engine ends when the current iterations do.", facts: steer(ralph.WantStop),
+			doc: "The engine ends when the current iterations do.",
+			confirm: func(*ralph.State, string) string { // what was stopped is not taken back, but started again
+				return "Stop when the current iterations are over? What is not done waits for the next start."
+			},
+			facts: steer(ralph.WantStop),
 		},
 		{
 			name: "stop-now", about: Engine, title: "Stop now", key: "s", danger: true, said: "Stopping at once",
@@ -37,7 +41,7 @@ func engineVerbs() []definition {
 			},
 			facts: living(func(s *ralph.State, w Context, _ Input) ([]ralph.Fact, error) { return s.StopNow(w.Cause) }),
 			hide: func(s *ralph.State, _ Context, _ string) bool {
-				return s.Session.Want != ralph.WantStop || s.Session.Now
+				return s.Session.Want != ralph.WantStop || s.Session.Immediate
 			},
 		},
 		{

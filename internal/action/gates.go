@@ -17,23 +17,23 @@ func gateVerbs() []definition {
 		{
 			name: "approve", about: Gate, title: "Approve", key: "a", primary: true, said: "Approved", doc: "Lets pass what waits at a gate. The first answer wins.",
 			command: "approve <id>", short: "Let pass what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge",
-			facts: word(func(s *ralph.State, id ralph.GateID, _ string) ([]ralph.Fact, error) { return s.ApproveGate(id) }),
+			facts: word(func(s *ralph.State, id ralph.ApprovalID, _ string) ([]ralph.Fact, error) { return s.Approve(id) }),
 			do:    decide, after: ruled, fields: func(s *ralph.State, _ Context, id string) []Field { return ruleFields(s, id) },
 		},
 		{
 			name: "deny", about: Gate, title: "Deny", key: "d", danger: true, said: "Denied", doc: "Refuses what waits at a gate; the agent reads the reason.",
 			command: "deny <id>", short: "Refuse what waits at a gate: a start, a step, an agent's wish, work that does not pass, a merge",
-			facts: word((*ralph.State).DenyGate), do: decide, after: ruled,
+			facts: word((*ralph.State).Deny), do: decide, after: ruled,
 			fields: func(s *ralph.State, _ Context, id string) []Field {
 				return append([]Field{{Name: "text", Label: "Why; of a merge or an agent's wish, in words for the agent", Kind: "area"}}, ruleFields(s, id)...)
 			},
 		},
 		{
-			name: "answer", about: Gate, title: "Answer", primary: true, said: "Answered", doc: "Answers an agent's question, in words or by the number of an option.",
+			name: "answer", about: Gate, title: "Answer", key: "a", primary: true, said: "Answered", doc: "Answers an agent's question, in words or by the number of an option.",
 			command: "answer <id> <text>", short: "Answer an agent's question, in words or by the number of an option",
-			facts: word((*ralph.State).AnswerGate), do: decide, after: ruled, fields: answerFields,
+			facts: word((*ralph.State).Answer), do: decide, after: ruled, fields: answerFields,
 			try: func(s *ralph.State, w Context, id string) error {
-				_, err := word((*ralph.State).AnswerGate)(s, w, Input{ID: id, Text: "x"})
+				_, err := word((*ralph.State).Answer)(s, w, Input{ID: id, Text: "x"})
 				return err
 			},
 		},
@@ -51,9 +51,9 @@ func gateVerbs() []definition {
 }
 
 // word is an answer to a gate, with the rule that comes of it.
-func word(say func(*ralph.State, ralph.GateID, string) ([]ralph.Fact, error)) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
+func word(say func(*ralph.State, ralph.ApprovalID, string) ([]ralph.Fact, error)) func(*ralph.State, Context, Input) ([]ralph.Fact, error) {
 	return func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
-		id := ralph.GateID(in.ID)
+		id := ralph.ApprovalID(in.ID)
 		if err := s.Answerable(id, w.Engine, w.Now); err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ type Always struct {
 }
 
 // Facts are those of an answer with the rule that it becomes.
-func (a Always) Facts(s *ralph.State, id ralph.GateID, answer []ralph.Fact, rule ralph.RuleID, now time.Time) ([]ralph.Fact, error) {
+func (a Always) Facts(s *ralph.State, id ralph.ApprovalID, answer []ralph.Fact, rule ralph.RuleID, now time.Time) ([]ralph.Fact, error) {
 	r := ralph.AnswerRule{ID: rule, Scope: ralph.RuleScope(a.Scope), At: now, By: a.By}
 	if a.Scope == "" {
 		r.Scope = ralph.ScopeRepository
@@ -84,7 +84,7 @@ func (a Always) Facts(s *ralph.State, id ralph.GateID, answer []ralph.Fact, rule
 	case a.For > 0:
 		r.Until = now.Add(a.For)
 	}
-	return s.AlwaysGate(id, answer, r)
+	return s.Always(id, answer, r)
 }
 
 // Made is the rule that came of an answer, nil for none.
@@ -105,14 +105,14 @@ var errShut = errors.New("the gate is not open")
 func decide(ctx context.Context, v definition, backend Backend, in Input) (Result, error) {
 	say := v.facts
 	v.facts = func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
-		if !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == in.ID }) {
+		if !slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return string(g.ID) == in.ID }) {
 			return nil, errShut
 		}
 		return say(s, w, in)
 	}
 	done, err := v.append(ctx, backend, in)
 	if errors.Is(err, errShut) {
-		err = backend.Closed(ralph.GateID(in.ID))
+		err = backend.Closed(ralph.ApprovalID(in.ID))
 	}
 	return done, err
 }
@@ -132,8 +132,8 @@ func ruled(_ *ralph.State, _ Input, facts []ralph.Fact) Result {
 
 // ruleFields let an answer hold from now on, where one may.
 func ruleFields(s *ralph.State, id string) []Field {
-	i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == id })
-	if i < 0 || s.Gates[i].Never || s.Gates[i].Request == nil || s.Gates[i].Request.Cut {
+	i := slices.IndexFunc(s.Approvals, func(g *ralph.Approval) bool { return string(g.ID) == id })
+	if i < 0 || s.Approvals[i].Never || s.Approvals[i].Request == nil || s.Approvals[i].Request.Cut {
 		return nil
 	}
 	var scopes []string
@@ -150,9 +150,9 @@ func ruleFields(s *ralph.State, id string) []Field {
 // answerFields ask for the answer; the options are chosen by their number.
 func answerFields(s *ralph.State, _ Context, id string) []Field {
 	label := "Answer"
-	if i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == id }); i >= 0 && len(s.Gates[i].Options) > 0 {
+	if i := slices.IndexFunc(s.Approvals, func(g *ralph.Approval) bool { return string(g.ID) == id }); i >= 0 && len(s.Approvals[i].Options) > 0 {
 		label = "Answer: the number of an option"
-		for n, o := range s.Gates[i].Options {
+		for n, o := range s.Approvals[i].Options {
 			label += ", " + strconv.Itoa(n+1) + " " + o
 		}
 		label += "; or other words"

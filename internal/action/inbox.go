@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/queue"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -21,6 +23,7 @@ func inboxVerbs() []definition {
 				return []Field{
 					{Name: "file", Label: "A file in ralph/specs, or the name of a new one", Kind: "text", Choices: w.Specs},
 					{Name: "text", Label: "Its text, if it is new (markdown)", Kind: "area"},
+					{Name: "priority", Label: "Priority: a whole number, higher comes first; empty: what the spec says, else 0", Kind: "text"},
 				}
 			},
 		},
@@ -62,7 +65,8 @@ func inboxVerbs() []definition {
 				}
 				d := Result{Said: fmt.Sprintf("Removed: %s %s", spec.ID, spec.File)}
 				if spec.Status == ralph.SpecPending {
-					d.Undo = &Call{"queue", Input{File: spec.File}}
+					back := strconv.Itoa(spec.Priority)
+					d.Undo = &Call{"queue", Input{File: spec.File, Priority: &back}}
 				}
 				return d
 			},
@@ -80,9 +84,44 @@ func inboxVerbs() []definition {
 				case len(s.Queued(spec.File)) > 0:
 					return nil, &ralph.Refusal{Why: fmt.Sprintf("%s is queued already (%s)", spec.File, s.Queued(spec.File)[0].ID), Kind: ralph.ErrUsage}
 				}
-				return s.AddSpec(ralph.SpecID(w.ID("q")), spec.File, w.Now), nil
+				return addSpec(s, w, spec.File, nil)
 			},
 			after: queued,
+		},
+		priorityVerb(),
+	}
+}
+
+// priorityVerb gives a spec another place in the queue.
+func priorityVerb() definition {
+	return definition{
+		name: "spec-priority", about: Spec, title: "Priority", said: "It has this priority now", doc: "Gives a spec that waits another priority: a higher one comes first, the same one in the order of the inbox.",
+		command: "inbox priority <id> <n>", short: "Give a spec that waits another priority; a higher one comes first",
+		facts: func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
+			n, err := queue.ReadPriority(said(in.Priority))
+			if err != nil {
+				return nil, err
+			}
+			return queue.SetPriority(s, ralph.SpecID(in.ID), n)
+		},
+		try: func(s *ralph.State, _ Context, id string) error {
+			x := s.Spec(ralph.SpecID(id))
+			if x == nil {
+				return &ralph.Refusal{Why: id + " is not in the inbox", Kind: ralph.ErrNotFound}
+			}
+			_, err := queue.SetPriority(s, x.ID, x.Priority+1)
+			return err
+		},
+		fields: func(s *ralph.State, _ Context, id string) []Field {
+			f := Field{Name: "priority", Label: "Priority: a whole number, higher comes first", Kind: "text", Required: true}
+			if x := s.Spec(ralph.SpecID(id)); x != nil {
+				f.Value = strconv.Itoa(x.Priority)
+			}
+			return []Field{f}
+		},
+		after: func(s *ralph.State, in Input, _ []ralph.Fact) Result {
+			before := strconv.Itoa(s.Spec(ralph.SpecID(in.ID)).Priority)
+			return Result{Undo: &Call{"spec-priority", Input{ID: in.ID, Priority: &before}}}
 		},
 	}
 }
@@ -106,16 +145,48 @@ func queueSpec(ctx context.Context, _ definition, backend Backend, in Input) (Re
 		files[i] = file
 	}
 	v := definition{
-		facts: func(s *ralph.State, w Context, _ Input) ([]ralph.Fact, error) {
+		facts: func(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 			var facts []ralph.Fact
 			for _, file := range files {
-				facts = append(facts, s.AddSpec(ralph.SpecID(w.ID("q")), file, w.Now)...)
+				added, err := addSpec(s, w, file, in.Priority)
+				if err != nil {
+					return nil, err
+				}
+				facts = append(facts, added...)
 			}
 			return facts, nil
 		},
 		after: queued,
 	}
 	return v.append(ctx, backend, in)
+}
+
+// addSpec queues a file with the priority that a person says, else its own.
+func addSpec(s *ralph.State, w Context, file string, priority *string) ([]ralph.Fact, error) {
+	n, err := queue.ReadPriority(said(priority))
+	if err == nil && said(priority) == "" && w.SpecPriority != nil {
+		if n, err = w.SpecPriority(file); err != nil {
+			err = fmt.Errorf("the front matter of %s: %w", file, err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	facts := s.AddSpec(ralph.SpecID(w.ID("q")), file, w.Now)
+	for i, f := range facts {
+		if added, ok := f.(ralph.SpecAdded); ok {
+			added.Spec.Priority = n
+			facts[i] = added
+		}
+	}
+	return facts, nil
+}
+
+func said(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return strings.TrimSpace(*p)
 }
 
 // queued says what waits now; one record can be taken out again.

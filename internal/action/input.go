@@ -37,7 +37,7 @@ type Input struct {
 	Name          *string  `json:"name,omitzero" doc:"edit, add: what to do, one line"`
 	Notes         *string  `json:"notes,omitzero" doc:"edit, add: anything that helps"`
 	Accept        *string  `json:"accept,omitzero" doc:"edit, add: when it is done"`
-	Priority      *string  `json:"priority,omitzero" doc:"edit, add: high, medium, low or empty"`
+	Priority      *string  `json:"priority,omitzero" doc:"edit, add: high, medium, low or empty; queue, spec-priority: a whole number, higher comes first"`
 	Phase         *string  `json:"phase,omitzero" doc:"edit, add: tasks of a phase end before the next phase begins"`
 	Parent        *string  `json:"parent,omitzero" doc:"edit, add: the task that it is a part of"`
 	Deps          []string `json:"deps,omitzero" doc:"edit, add: tasks that come first"`

@@ -28,12 +28,14 @@ type view struct {
 func views() map[string]view {
 	return map[string]view{
 		"start":    {command: ""}, // the engine that is named behind it
+		"breakers": {command: "breaker list", page: "Services"},
 		"config":   {command: "config", page: "Settings"},
 		"doctor":   {command: "doctor", page: "Doctor"},
 		"gates":    {command: "gates", page: "Gates"},
 		"inbox":    {command: "inbox", page: "Specs"},
 		"log":      {command: "log", page: "Log"},
 		"plan":     {command: "plan"},
+		"pull":     {command: "inbox pull"},
 		"query":    {command: "query", page: "Plan"},
 		"receipts": {command: "receipts", page: "Receipts"},
 		"recovery": {command: "recover"},
@@ -42,7 +44,7 @@ func views() map[string]view {
 		"rules":    {command: "rules", page: "Gates"},
 		"status":   {command: "status", page: "Overview"},
 		"task":     {command: "task", page: "Plan"},
-		"threads":  {command: "thread list", page: "Plan"},
+		"threads":  {command: "thread list", page: "Threads"},
 		"verify":   {command: "verify"},
 		"why":      {command: "why"},
 	}
@@ -77,15 +79,25 @@ func Commands(text string) string {
 
 // Buttons writes links as a page and a screen show them: the title of a button, with its key and
 // what it is about; the title of a page; a command where there is neither.
-func Buttons(text string) string {
+func (k Keys) Buttons(text string) string {
+	return k.buttons(text, func(key string) string { return key })
+}
+
+// MarkedButtons are Buttons whose usual keys stand between marks: for a surface on which lines are
+// laid out before it is known which keys a person chose.
+func MarkedButtons(text, mark string) string {
+	return Keys(nil).buttons(text, func(key string) string { return mark + key + mark })
+}
+
+func (k Keys) buttons(text string, as func(key string) string) string {
 	return write(text, func(_, name, args, _ string) (string, bool) { // a title needs no quotes
 		if name == "start" {
 			return "Start (" + strings.TrimSpace(args) + ")", true
 		}
 		if a := Named(name); a.Name != "" {
 			words := a.Title
-			if a.Key != "" {
-				words += " (" + a.Key + ")"
+			if key := k.Of(name); key != "" {
+				words += " (" + as(key) + ")"
 			}
 			if id, _, _ := strings.Cut(strings.TrimSpace(args), " "); anID.MatchString(id) {
 				words += " on " + id

@@ -20,12 +20,12 @@ func TestLinks(t *testing.T) {
 		{"`[[gates g-1]]` shows it", "`ralph gates g-1` shows it", "Gates shows it"},
 		{"(`[[recovery list]]`)", "(`ralph recover list`)", "(`ralph recover list`)"},
 		{"[[queue feature.md]]", "ralph inbox add feature.md", "Queue a spec"},
-		{`"[[answer g-1 \"...\"]]"`, `"ralph answer g-1 \"...\""`, `"Answer on g-1"`},     // in JSON
+		{`"[[answer g-1 \"...\"]]"`, `"ralph answer g-1 \"...\""`, `"Answer (a) on g-1"`}, // in JSON
 		{"[[plan &lt;spec&gt;]]", "ralph plan &lt;spec&gt;", "`ralph plan &lt;spec&gt;`"}, // in HTML
 		{"if [[ -f x ]]; then [[ stop ]]", "if [[ -f x ]]; then [[ stop ]]", "if [[ -f x ]]; then [[ stop ]]"},
 		{"`[[wiki]]` [[a [[gates]]", "`[[wiki]]` [[a ralph gates", "`[[wiki]]` [[a Gates"},
 	} {
-		for i, got := range []string{action.Commands(tt.text), action.Buttons(tt.text)} {
+		for i, got := range []string{action.Commands(tt.text), action.Keys(nil).Buttons(tt.text)} {
 			if want := []string{tt.commands, tt.buttons}[i]; got != want {
 				t.Errorf("%s\n got %s\nwant %s", tt.text, got, want)
 			}

@@ -119,7 +119,7 @@ func repairVerbs() []definition {
 					{Name: "time", Label: "Time on top, such as 30m", Kind: "text"},
 				}
 			},
-			after: extended,
+			after: extended, hide: isThread, // its limits are its own: thread-continue goes past them
 		},
 		{
 			name: "divide", about: Task, title: "Divide", doc: "Puts smaller tasks in the place of one that was too much; it is closed.",
@@ -189,7 +189,7 @@ func MayRollBack(s *ralph.State, engine bool, id ralph.TaskID) error {
 	switch {
 	case err != nil:
 		return err
-	case t.Status != ralph.TaskDone && t.Run.Place.Branch == "":
+	case t.Status != ralph.TaskDone && t.Run.Worktree.Branch == "":
 		return &ralph.Refusal{
 			Why:  fmt.Sprintf("task %s worked in your checkout, not on a branch of its own: its changes cannot be told from others", t.ID),
 			Hint: "`[[retry " + string(t.ID) + "]]` gives it another try as it is", Kind: ralph.ErrUsage,

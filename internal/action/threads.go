@@ -77,6 +77,12 @@ func threadVerbs() []definition {
 	}
 }
 
+// isThread reports whether a task is a thread.
+func isThread(s *ralph.State, _ Context, id string) bool {
+	t := s.Task(ralph.TaskID(id))
+	return t != nil && t.Run.Thread != nil
+}
+
 // continueThread reads `budget.cost=5` of an input.
 func continueThread(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 	past, amount, _ := strings.Cut(strings.TrimSpace(in.Past), "=")
@@ -91,11 +97,46 @@ func continueThread(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 }
 
 func pastFields(s *ralph.State, _ Context, id string) []Field {
-	f := Field{Name: "past", Label: "Past which stop condition; of a budget with how much more, as budget.cost=5", Kind: "text"}
-	if t := s.Task(ralph.TaskID(id)); t != nil {
-		if f.Value = t.StoppedBy(); strings.HasPrefix(f.Value, "budget.") {
-			f.Value, f.Required = f.Value+"=", true
-		}
+	f := Field{Name: "past", Label: "Past which stop condition (empty: the one that stopped it)", Kind: "text"}
+	t := s.Task(ralph.TaskID(id))
+	if t == nil {
+		return []Field{f}
+	}
+	f.Value = t.StoppedBy()
+	if what := budgetUnit(f.Value); what != "" { // as much again as it had
+		f.Label, f.Required = "Past its budget: how many "+what+" more", true
+		f.Value += "=" + budgetOf(f.Value, t.Run.Thread.Limits)
 	}
 	return []Field{f}
+}
+
+// budgetUnit is what a budget is counted in, "" for a stop condition that is none.
+func budgetUnit(stop string) string {
+	switch stop {
+	case ralph.StopCost:
+		return "dollars"
+	case ralph.StopTokens:
+		return "tokens"
+	case ralph.StopTime:
+		return "seconds"
+	case ralph.StopTurns:
+		return "turns"
+	}
+	return ""
+}
+
+// budgetOf is a limit of a thread as ContinueThread reads it.
+func budgetOf(stop string, l ralph.ThreadLimits) string {
+	n := 0.0
+	switch stop {
+	case ralph.StopCost:
+		n = l.Cost
+	case ralph.StopTokens:
+		n = float64(l.Tokens)
+	case ralph.StopTime:
+		n = l.Time.Seconds()
+	case ralph.StopTurns:
+		n = float64(l.Turns)
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
 }

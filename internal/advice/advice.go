@@ -31,6 +31,9 @@ type Engine struct {
 	Client  model.Client
 	Timeout time.Duration // for one question, with all tries; 0: a minute
 	Price   *Price        // nil: nobody knows
+	// PriceOf is the price of the model that answered, where only the answer names it; nil, or
+	// nil of it: nobody knows.
+	PriceOf func(model string) *Price
 }
 
 // Price is what a model costs, in US dollars per million tokens. The zero value is that of a
@@ -41,6 +44,7 @@ type Price struct{ Input, Cached, Output float64 }
 type Chain struct {
 	Engines   []Engine
 	Redact    *redact.Redactor // takes secrets out of what models see and of what is kept
+	Outages   *Outages         // models that are passed over for a while; nil: none are
 	MaxTokens int              // of an answer; 0: 4096
 	Now       func() time.Time // nil: time.Now
 }
@@ -71,6 +75,11 @@ func Ask[In any, Out signature.Answer[In]](ctx context.Context, c Chain, s signa
 		return none, r, fmt.Errorf("read the input of signature %s again: %w", i.Name, err)
 	}
 	for _, e := range c.Engines {
+		if why := c.Outages.rests(e.Name, c.now()); why != "" {
+			r.Why = e.Name + ": " + why
+			r.Asked = append(r.Asked, Attempt{Engine: e.Name, Error: why})
+			continue
+		}
 		var out Out
 		v := c.ask(ctx, e, p, &r, func(words string) (err error) {
 			out, err = s.Parse(shown, words)
@@ -125,14 +134,13 @@ func (c Chain) ask(ctx context.Context, e Engine, p signature.Prompt, r *Record,
 
 // once asks one time, and records it.
 func (c Chain) once(ctx context.Context, e Engine, q model.Request, r *Record, parse func(string) error) (verdict, string, error) {
-	now := c.Now
-	if now == nil {
-		now = time.Now
-	}
-	began := now()
+	began := c.now()
 	res, err := e.Client.Complete(ctx, q)
-	a := Attempt{Engine: e.Name, Model: text.Line(text.SafeLine(res.Model), 100), Tries: res.Tries, Took: now().Sub(began)}
+	a := Attempt{Engine: e.Name, Model: text.Line(text.SafeLine(res.Model), 100), Tries: res.Tries, Took: c.now().Sub(began)}
 	v, problem := judge(err, q.MaxTokens)
+	if known, _ := errors.AsType[*model.Error](err); !errors.Is(ctx.Err(), context.Canceled) {
+		c.Outages.tell(e.Name, c.now(), v == next, known)
+	}
 	a.Usage = e.usage(res, err)
 	words := c.clean(res.Text)
 	switch {
@@ -156,6 +164,13 @@ func (c Chain) once(ctx context.Context, e Engine, q model.Request, r *Record, p
 	r.Asked = append(r.Asked, a)
 	r.Usage = r.Usage.Add(a.Usage)
 	return v, words, problem
+}
+
+func (c Chain) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
 }
 
 // judge tells by the error of a call what the model's part came to.
@@ -192,7 +207,11 @@ func (c Chain) clean(words string) string {
 
 // usage is what an attempt used, by what the provider says. What cannot be is counted as 0.
 func (e Engine) usage(res model.Response, err error) ralph.Usage {
-	free := e.Price != nil && *e.Price == (Price{})
+	price := e.Price
+	if price == nil && e.PriceOf != nil {
+		price = e.PriceOf(res.Model)
+	}
+	free := price != nil && *price == (Price{})
 	if res.Usage == (model.Usage{}) && !free {
 		known, ours := errors.AsType[*model.Error](err)
 		if ours && known.Kind != model.TimedOut && known.Kind != model.Malformed && known.Kind != model.Truncated {
@@ -204,11 +223,11 @@ func (e Engine) usage(res model.Response, err error) ralph.Usage {
 	cached := max(0, min(u.Cached, u.Input))
 	written := max(0, min(u.Written, u.Input-cached))
 	out := ralph.Usage{Input: max(0, u.Input-cached-written), CacheRead: cached, CacheWrite: written, Output: max(0, u.Output)}
-	if e.Price == nil {
+	if price == nil {
 		out.Unmetered = 1
 		return out
 	}
 	out.Known = true
-	out.Cost = (float64(out.Input+out.CacheWrite)*e.Price.Input + float64(out.CacheRead)*e.Price.Cached + float64(out.Output)*e.Price.Output) / 1e6
+	out.Cost = (float64(out.Input+out.CacheWrite)*price.Input + float64(out.CacheRead)*price.Cached + float64(out.Output)*price.Output) / 1e6
 	return out
 }

@@ -528,16 +528,19 @@ func TestAnswer(t *testing.T) {
 	}{
 		"one":            {one, say(0.6, `{"id":"1","answer":"sqlite"}`), "sqlite", ""},
 		"two":            {two, say(1, `{"id":"db","answer":"sqlite"},{"id":"n","answer":"2\nor \u001b[2J3"}`), "sqlite\n2 or 3", ""},
-		"not sure":       {one, say(0.59, `{"id":"1","answer":"sqlite"}`), "", "its confidence is too low: it is small"},
+		"not sure":       {one, say(0.59, `{"id":"1","answer":"sqlite"}`), "", "its confidence is 0.59, below 0.6: it is small"},
 		"another option": {one, say(1, `{"id":"1","answer":"oracle"}`), "", "none of its options"},
 		"one of two":     {two, say(1, `{"id":"db","answer":"sqlite"}`), "", "2 questions were asked"},
 		"no words":       {two, say(1, `{"id":"db","answer":"sqlite"},{"id":"n","answer":"\u001b[2J"}`), "", "no words"},
 	} {
 		for _, p := range model.Providers() {
 			s := serve(t, wired(p, c.answer))
-			reply, ok, r, err := advice.Chain{Engines: []advice.Engine{engine(t, p, s)}}.Answer(t.Context(), turned(), c.q, thread.Usual())
-			if err != nil || ok != (c.want != "") || reply.Text != c.want || reply.Allow || !strings.Contains(r.Why, c.why) {
-				t.Errorf("%s: %s: %+v %v %v %+v", name, p, reply, ok, err, r)
+			x, err := advice.Chain{Engines: []advice.Engine{engine(t, p, s)}}.Suggest(t.Context(), turned(), c.q)
+			if words, why := thread.Reply(&x, thread.Usual()); err != nil || words != c.want || !strings.Contains(why+string(x.Record), c.why) || (why == "") != (c.want != "") {
+				t.Errorf("%s: %s: %q, %q, %v, %+v", name, p, words, why, err, x)
+			}
+			if x.Usage == (ralph.Usage{}) || x.Record == nil {
+				t.Errorf("%s: %s: what it cost is not kept: %+v", name, p, x)
 			}
 		}
 	}
@@ -555,9 +558,9 @@ func TestNoModelAllows(t *testing.T) {
 		"of no kind":              {Text: "May I?"},
 		"not whole":               {Kind: ralph.RequestQuestion, Text: "May", Cut: true},
 	} {
-		reply, ok, r, err := c.Answer(t.Context(), turned(), q, thread.Usual())
-		if err != nil || ok || !reflect.DeepEqual(reply, ralph.Reply{}) || r.Outcome != advice.Unasked || r.Why == "" {
-			t.Errorf("%s: %+v %v %+v %v", name, reply, ok, r, err)
+		x, err := c.Suggest(t.Context(), turned(), q)
+		if words, why := thread.Reply(&x, thread.Usual()); err != nil || words != "" || why == "" || x.Record != nil {
+			t.Errorf("%s: %q, %q, %+v, %v", name, words, why, x, err)
 		}
 	}
 }

@@ -2,7 +2,9 @@ package advice
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -43,72 +45,104 @@ func (c Chain) Advise(ctx context.Context, s *thread.State) (signature.DecisionO
 	if err != nil {
 		return signature.DecisionOut{}, "", r, err
 	}
-	out, by, err := advised(r, s)
+	out, by, err := Advised(r, s)
 	return out, by, r, err
 }
 
 // Decided decides by a record alone: what Decide decided when it made it, whenever it is
 // asked for. It asks no model.
 func Decided(r Record, s *thread.State, l thread.Limits, now time.Time) (thread.Decision, error) {
-	out, by, err := advised(r, s)
+	out, by, err := Advised(r, s)
 	if err != nil {
 		return thread.Decision{}, err
 	}
 	return thread.Temper(out, by, s, l, now), nil
 }
 
-// advised is what a record advises, and whose word it is.
-func advised(r Record, s *thread.State) (signature.DecisionOut, string, error) {
+// Advised is what the record of a decision or of a directive advises, and whose word it is. It
+// asks no model.
+func Advised(r Record, s *thread.State) (signature.DecisionOut, string, error) {
 	switch r.Outcome {
 	case Answered:
+		if r.Signature == signature.Directive().Info().Name {
+			out, err := Again(signature.Directive(), r)
+			return out.Decision(), r.By, err
+		}
 		out, err := Again(signature.Decision(), r)
 		return out, r.By, err
 	case Invalid, Refused:
-		return signature.DecisionOut{Action: signature.ActionPause, Reason: "the model gave no answer that counts: " + text.Head(r.Why, 400), Confidence: 1}, r.By, nil
+		return noAnswer(r), r.By, nil
 	case Nobody, Unasked:
 		return thread.Rules(s), thread.ByRules, nil
 	}
 	return signature.DecisionOut{}, "", errors.New("the record has no outcome that is known: " + text.Line(text.SafeLine(string(r.Outcome)), 40))
 }
 
-// Answer asks what to say to a question of the agent in the middle of its turn. false: a
-// person has to. It never says anything to what an agent wants to be allowed.
-func (c Chain) Answer(ctx context.Context, s *thread.State, q ralph.Request, l thread.Limits) (ralph.Reply, bool, Record, error) {
-	i := signature.ToolInput().Info()
-	r := Record{Signature: i.Name, Version: i.Version, Hash: i.Hash, Outcome: Unasked}
+// noAnswer is the advice of a model that gave none: a person decides.
+func noAnswer(r Record) signature.DecisionOut {
+	return signature.DecisionOut{Action: signature.ActionPause, Reason: "the model gave no answer that counts: " + text.Head(r.Why, 400), Confidence: 1}
+}
+
+// Suggest asks what to say to a question of the agent in the middle of its turn. It never asks
+// about what an agent wants to be allowed. Whether what comes of it is the answer is for the
+// rules to say (thread.Reply).
+func (c Chain) Suggest(ctx context.Context, s *thread.State, q ralph.Request) (ralph.Suggestion, error) {
 	if q.Kind != ralph.RequestQuestion || q.Op != "" || q.Command != "" || q.Cut {
-		r.Why = "only questions are answered by a model, and whole ones"
-		return ralph.Reply{}, false, r, nil
+		i := signature.ToolInput().Info()
+		return ralph.Suggestion{Signature: signed(i.Name, i.Version, i.Hash), Reason: "only questions are answered by a model, and whole ones"}, nil
 	}
+	r, err := InputQuestion(s, q).Ask(ctx, c)
+	if err != nil {
+		return ralph.Suggestion{Signature: signed(r.Signature, r.Version, r.Hash)}, err
+	}
+	return Suggested(q, r)
+}
+
+// InputQuestion asks what to say to a question of the agent of a thread.
+func InputQuestion(s *thread.State, q ralph.Request) Question {
 	in := signature.ToolInputIn{ThreadID: s.ID, TurnID: s.TurnID, Goal: s.Goal, LastMessage: s.Message, Questions: questions(q)}
 	for _, p := range s.Plan {
 		in.TurnPlan = append(in.TurnPlan, signature.PlanStep{Text: p.Text, Status: p.Status})
 	}
-	out, r, err := Ask(ctx, c, signature.ToolInput(), in)
-	if err != nil || r.Outcome != Answered {
-		return ralph.Reply{}, false, r, err
+	return Put(signature.ToolInput(), in)
+}
+
+// Suggested is what a record says to a question of an agent. It asks no model.
+func Suggested(q ralph.Request, r Record) (x ralph.Suggestion, err error) {
+	x = ralph.Suggestion{Signature: signed(r.Signature, r.Version, r.Hash), By: r.By, Usage: r.Usage}
+	if x.Record, err = json.Marshal(r); err != nil {
+		return x, fmt.Errorf("write the record of a question: %w", err)
 	}
-	if out.Confidence < l.MinConfidence {
-		r.Why = "its confidence is too low: " + text.Line(text.SafeLine(out.Reason), 400)
-		return ralph.Reply{}, false, r, nil
+	if r.Outcome != Answered {
+		x.Reason = "no model gave an answer that counts: " + text.Head(r.Why, 400)
+		return x, nil
 	}
-	var lines []string
-	for n, a := range out.Answers {
-		if o := in.Questions[n].Options; len(o) > 0 && !slices.Contains(o, a.Answer) { // the model saw it cut, or without a secret
-			r.Why = "its answer is none of the options"
-			return ralph.Reply{}, false, r, nil
-		}
+	out, err := Again(signature.ToolInput(), r)
+	if err != nil {
+		return x, err
+	}
+	asked := questions(q)
+	x.Reason, x.Confidence = text.Line(text.SafeLine(out.Reason), 400), out.Confidence
+	for n, a := range out.Answers[:min(len(out.Answers), len(asked))] {
 		words := strings.TrimSpace(text.Plain(a.Answer))
 		if len(out.Answers) > 1 { // of several each has one line
 			words = text.OneLine(words)
 		}
-		if words == "" {
-			r.Why = "its answer has no words"
-			return ralph.Reply{}, false, r, nil
+		switch o := asked[n].Options; {
+		case len(o) > 0 && !slices.Contains(o, a.Answer): // the model saw it cut, or without a secret
+			x.Answers, x.Reason = nil, "its answer is none of the options"
+			return x, nil
+		case words == "":
+			x.Answers, x.Reason = nil, "its answer has no words"
+			return x, nil
 		}
-		lines = append(lines, words)
+		x.Answers = append(x.Answers, words)
 	}
-	return ralph.Reply{Text: strings.Join(lines, "\n")}, true, r, nil
+	return x, nil
+}
+
+func signed(name string, version int, hash string) string {
+	return fmt.Sprintf("%s %d %s", name, version, hash)
 }
 
 // questions are the parts of a request, each with a name.

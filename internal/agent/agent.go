@@ -29,6 +29,9 @@ type (
 	Supports   = wire.Supports
 	Handshaker = wire.Handshaker
 	Handshake  = wire.Handshake
+	Asker      = wire.Asker
+	Question   = wire.Question
+	Answered   = wire.Answered
 )
 
 // entry is what a driver must have.
@@ -40,6 +43,8 @@ type entry struct {
 	supports func(ralph.AgentSpec) Supports
 	// handshake speaks the beginning of its protocol; nil: it has none without a turn.
 	handshake func(*proc.Runner) Handshaker
+	// asker opens it for questions; nil: it is only for work.
+	asker func(spec ralph.AgentSpec, p *proc.Runner, env []string) (Asker, error)
 	// read reads the lines of its output as it was kept, and ends a message that goes on;
 	// nil, or a nil line: the output is text.
 	read   func(ralph.AgentSpec, *wire.Turn) (line func([]byte), end func())
@@ -51,7 +56,7 @@ func drivers() []entry {
 	return []entry{
 		{name: "exec", open: execagent.Open, supports: execagent.Supports, read: execagent.ReadLines},
 		{name: "claude", open: claude.Open, supports: claude.Supports, handshake: claude.NewHandshaker, read: claude.ReadLines},
-		{name: "codex", open: codex.Open, supports: codex.Supports, handshake: codex.NewHandshaker, read: codex.ReadLines},
+		{name: "codex", open: codex.Open, supports: codex.Supports, handshake: codex.NewHandshaker, asker: codex.Asker, read: codex.ReadLines},
 		{name: "acp", open: acp.Open, supports: acp.Supports, handshake: acp.NewHandshaker, read: acp.ReadLines},
 		{name: "api", open: api.Open, supports: api.Supports, read: api.ReadLines},
 		{name: "scripted", open: scripted.Open, supports: scripted.Supports, hidden: true},
@@ -106,6 +111,16 @@ func Open(spec ralph.AgentSpec, p *proc.Runner, self string) (Driver, error) {
 		return nil, fmt.Errorf("agents.%s has no driver (ralph/config.yaml); use %s", spec.Name, use)
 	}
 	return nil, fmt.Errorf("driver %s is not known (agents.%s in ralph/config.yaml); use %s", spec.Driver, spec.Name, use)
+}
+
+// AskerOf opens an agent for questions; env is its environment. false: its driver only works.
+func AskerOf(spec ralph.AgentSpec, p *proc.Runner, env []string) (Asker, bool, error) {
+	e, _ := entryOf(spec.Driver)
+	if e.asker == nil {
+		return nil, false, nil
+	}
+	a, err := e.asker(spec, p, env)
+	return a, true, err
 }
 
 // PassEnv are the person's variables that an agent gets: those of pass_env, and the key of

@@ -288,6 +288,9 @@ func (s *fakeServer) behave(b agenttest.Behaviour, thread, prompt, mark string) 
 			select {}
 		}
 		s.words(thread, "alive")
+	case "works": // though it was only asked
+		s.say(`{"method":"item/started","params":{"threadId":%q,"turnId":"turn-of-%[1]s","item":{"type":"commandExecution","id":"c","command":"rm -rf /","status":"inProgress"}}}`, thread)
+		s.words(thread, `{"x":1}`)
 	case "huge":
 		s.words(thread, strings.Repeat("x", 20<<20)+"\nthe end")
 	case "pid":

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fastpath"
 )
 
 // Turn is what a line asks of its turn. All may be called several times at once.
@@ -26,6 +27,20 @@ type Turn interface {
 	// Push does what a call of git asks for, once it is allowed: the processes of a turn have
 	// no credentials for that. argv begins with git; dir is where it was called.
 	Push(ctx context.Context, dir string, argv []string) (Pushed, error)
+}
+
+// Judge is a Turn that has a word on the calls of programs too: folder is the one of the turn's
+// socket. It returns the program that the call runs, "" where the shim has to see for itself.
+type Judge interface {
+	Passes(folder string, c Call) (program string)
+}
+
+// Call is one call of a program, with those variables of its environment that the word on it
+// depends on.
+type Call struct {
+	Argv []string
+	Dir  string
+	Env  []string
 }
 
 // Pushed is what became of a push.
@@ -49,7 +64,7 @@ type Info struct {
 // The environment of an agent's processes by which they find their turn.
 const (
 	EnvSocket = "RALPH_SOCKET"
-	EnvNonce  = "RALPH_NONCE"
+	EnvNonce  = fastpath.EnvNonce
 )
 
 // ErrNoTurn is that the process belongs to no turn of ralph.
@@ -58,17 +73,19 @@ var ErrNoTurn = errors.New("this is not inside a turn of ralph")
 // message is a request over the line, one per connection.
 type message struct {
 	Nonce  string         `json:"nonce"`
-	Op     string         `json:"op"` // ask, signal, learn, info, push
+	Op     string         `json:"op"` // ask, signal, learn, info, push, call
 	Ask    *ralph.Request `json:"ask,omitempty"`
 	Signal *ralph.Signal  `json:"signal,omitempty"`
 	Via    string         `json:"via,omitempty"`
 	Text   string         `json:"text,omitempty"`
 	Dir    string         `json:"dir,omitempty"`
 	Argv   []string       `json:"argv,omitempty"`
+	Env    []string       `json:"env,omitempty"`
 }
 
 // answer is the response.
 type answer struct {
+	Run   string       `json:"run,omitempty"` // first: see fastpath.Yes
 	Reply *ralph.Reply `json:"reply,omitempty"`
 	Info  *Info        `json:"info,omitempty"`
 	Push  *Pushed      `json:"push,omitempty"`
@@ -78,8 +95,8 @@ type answer struct {
 // maxMessage bounds what is read of a message.
 const maxMessage = 1 << 20
 
-// carry does what a message asks.
-func carry(ctx context.Context, t Turn, m message) (answer, error) {
+// carry does what a message asks; folder is the one of the socket.
+func carry(ctx context.Context, t Turn, folder string, m message) (answer, error) {
 	switch {
 	case m.Op == "ask" && m.Ask != nil:
 		r, err := t.Ask(ctx, *m.Ask)
@@ -95,6 +112,12 @@ func carry(ctx context.Context, t Turn, m message) (answer, error) {
 	case m.Op == "push" && len(m.Argv) > 1 && m.Dir != "":
 		p, err := t.Push(ctx, m.Dir, m.Argv)
 		return answer{Push: &p}, err
+	case m.Op == fastpath.Op && len(m.Argv) > 0 && m.Dir != "":
+		j, ok := t.(Judge)
+		if !ok {
+			return answer{}, errors.New("this turn has no word on calls")
+		}
+		return answer{Run: j.Passes(folder, Call{m.Argv, m.Dir, m.Env})}, nil
 	case m.Op == "info":
 		info := t.Info()
 		return answer{Info: &info}, nil

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/fastpath"
 )
 
 // longestSocket is the longest path that a socket may have on every system.
@@ -59,14 +61,14 @@ func Listen(ctx context.Context, t Turn) (*Server, error) {
 
 func socketDir() (string, error) {
 	dir, err := os.MkdirTemp("", "ralph-")
-	if err == nil && len(dir)+len("/s") > longestSocket {
+	if err == nil && len(dir)+len("/"+fastpath.Socket) > longestSocket {
 		_ = os.Remove(dir)
 		dir, err = os.MkdirTemp("/tmp", "ralph-")
 	}
 	return dir, err
 }
 
-func (l *Server) socket() string { return filepath.Join(l.dir, "s") }
+func (l *Server) socket() string { return filepath.Join(l.dir, fastpath.Socket) }
 
 // Dir is the folder of the socket, for a sandbox to let in.
 func (l *Server) Dir() string { return l.dir }
@@ -129,7 +131,7 @@ func (l *Server) serve(conn net.Conn) {
 	}
 	var a answer
 	if err == nil {
-		a, err = carry(ctx, l.turn, m)
+		a, err = carry(ctx, l.turn, l.dir, m)
 	}
 	if err != nil {
 		a = answer{Error: err.Error()}

@@ -55,9 +55,9 @@ func byAuto(q ralph.Request, c Settings, g *ground) Ruling {
 	entry, err := cleared(q, places, g, nil)
 	switch {
 	case err != nil && q.Op == ralph.OpEdit && outside(q, c, g):
-		return Ruling{Rule: fmt.Sprintf("%v, and the sandbox refuses it whatever is said here; sandbox.extra_write opens a folder", err), Gate: ralph.GateApproval}
+		return Ruling{Rule: fmt.Sprintf("%v, and the sandbox refuses it whatever is said here; sandbox.extra_write opens a folder", err), Gate: ralph.ApprovalRequest}
 	case err != nil:
-		return Ruling{Rule: err.Error(), Gate: ralph.GateApproval}
+		return Ruling{Rule: err.Error(), Gate: ralph.ApprovalRequest}
 	case entry != "" && slices.Contains(allow, entry):
 		return Ruling{Verdict: ralph.Approved, Rule: "gate.allow: " + entry}
 	}

@@ -118,7 +118,7 @@ func TestPatternsHoldOperations(t *testing.T) {
 			if c.Approvals = approvals; approvals == "auto" && strings.Contains(line, "rm -rf") {
 				continue // the sandbox bounds it
 			}
-			if w := judge(command(line), c, ground(), nil); w.Answered() || w.Gate != ralph.GateOperation {
+			if w := judge(command(line), c, ground(), nil); w.Answered() || w.Gate != ralph.ApprovalOperation {
 				t.Errorf("%q passes under %s: %+v", line, approvals, w)
 			}
 		}

@@ -62,7 +62,7 @@ func clear(q ralph.Request, c Settings, g *ground, rules []*ralph.AnswerRule) Ru
 		return OfRule(r)
 	}
 	if q.Kind != ralph.RequestApproval {
-		return Ruling{Rule: "a question", Gate: ralph.GateQuestion}
+		return Ruling{Rule: "a question", Gate: ralph.ApprovalQuestion}
 	}
 	if word, held := patterned(found, c, oneFolder(q, g), g); held {
 		return word
@@ -96,12 +96,12 @@ func byApprovals(q ralph.Request, c Settings, g *ground) Ruling {
 		if _, err := cleared(q, nil, g, nil); q.Shown && err == nil {
 			return Ruling{Verdict: ralph.Approved, Rule: "the agent's own rules"}
 		}
-		return Ruling{Rule: "gate.approvals: ask", Gate: ralph.GateApproval}
+		return Ruling{Rule: "gate.approvals: ask", Gate: ralph.ApprovalRequest}
 	}
 	allowed, err := cleared(q, slices.Concat(c.Allow, c.PreApproved), g, c.Commands)
 	switch {
 	case err != nil:
-		return Ruling{Rule: err.Error(), Gate: ralph.GateApproval}
+		return Ruling{Rule: err.Error(), Gate: ralph.ApprovalRequest}
 	case strings.HasPrefix(allowed, aCheck):
 		return Ruling{Verdict: ralph.Approved, Rule: allowed}
 	case allowed == "":

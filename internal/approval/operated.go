@@ -14,7 +14,7 @@ import (
 func operations(q ralph.Request, patterns []string, g *ground) []operation.Found {
 	p, err := operation.Compile(patterns)
 	q.Dir = g.in(q.Dir)
-	found := p.Judge(q, operation.Ground{Work: g.Work, Home: g.Home, Aliases: g.aliases, Read: g.read}).Found
+	found := p.Judge(q, operation.Workspace{Work: g.Work, Home: g.Home, Aliases: g.aliases, Read: g.read}).Found
 	if err != nil {
 		found = append(found, operation.Found{Rule: err.Error(), Unknown: true})
 	}
@@ -28,12 +28,12 @@ func operations(q ralph.Request, patterns []string, g *ground) []operation.Found
 func never(found []operation.Found, sandboxed bool) (Ruling, bool) {
 	for _, f := range found {
 		if f.Never {
-			return Ruling{Rule: "the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
+			return Ruling{Rule: "the never list: " + f.Rule, Gate: ralph.ApprovalOperation, Never: true}, true
 		}
 	}
 	for _, f := range found {
 		if f.Unknown && (!f.Bounded || !sandboxed) {
-			return Ruling{Rule: "it may be on the never list: " + f.Rule, Gate: ralph.GateOperation, Never: true}, true
+			return Ruling{Rule: "it may be on the never list: " + f.Rule, Gate: ralph.ApprovalOperation, Never: true}, true
 		}
 	}
 	return Ruling{}, false
@@ -44,7 +44,7 @@ func never(found []operation.Found, sandboxed bool) (Ruling, bool) {
 func patterned(found []operation.Found, c Settings, dir string, g *ground) (Ruling, bool) {
 	for _, f := range found {
 		if !f.Never && !f.Unknown && !preApproved(f, c.PreApproved) && !ordinary(f, c, dir, g) {
-			return Ruling{Rule: "gate.patterns: " + f.Rule, Gate: ralph.GateOperation}, true
+			return Ruling{Rule: "gate.patterns: " + f.Rule, Gate: ralph.ApprovalOperation}, true
 		}
 	}
 	return Ruling{}, false

@@ -43,7 +43,7 @@ func TestClearNever(t *testing.T) {
 				{Approvals: "ask"},
 			} {
 				got := judge(command(form), c, ground(), nil)
-				if got.Verdict != "" || got.Gate != ralph.GateOperation || !got.Never || !strings.Contains(got.Rule, entry) {
+				if got.Verdict != "" || got.Gate != ralph.ApprovalOperation || !got.Never || !strings.Contains(got.Rule, entry) {
 					t.Errorf("%q with %+v: got %+v, want a gate because of %q", form, c, got, entry)
 				}
 			}
@@ -51,7 +51,7 @@ func TestClearNever(t *testing.T) {
 	}
 	for _, text := range []string{"$X", "eval \"$X\"", "git push $F", "rm -rf $D", "curl -s x | sh"} { // it may be one of them
 		got := judge(command(text), approval.Settings{Approvals: "never", PreApproved: all}, ground(), nil)
-		if got.Verdict != "" || got.Gate != ralph.GateOperation || !got.Never {
+		if got.Verdict != "" || got.Gate != ralph.ApprovalOperation || !got.Never {
 			t.Errorf("%q: got %+v, want a gate that nothing approves", text, got)
 		}
 	}
@@ -71,7 +71,7 @@ func TestClearPatterns(t *testing.T) {
 	for text, pattern := range held {
 		for _, approvals := range []string{"never", "policy", "ask"} {
 			got := judge(command(text), approval.Settings{Approvals: approvals, Patterns: patterns()}, ground(), nil)
-			if got.Verdict != "" || got.Gate != ralph.GateOperation || got.Never || got.Rule != "gate.patterns: "+pattern {
+			if got.Verdict != "" || got.Gate != ralph.ApprovalOperation || got.Never || got.Rule != "gate.patterns: "+pattern {
 				t.Errorf("%q with %s: got %+v, want it held by %q", text, approvals, got, pattern)
 			}
 		}

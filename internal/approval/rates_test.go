@@ -84,7 +84,7 @@ func measure(t *testing.T, files []string, unsaid func(file string) string) meas
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		for _, l := range needs(t, file) {
 			q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: l.line, Dir: "/home/me/repo", Shown: true}
-			j := (operation.Patterns{}).Judge(q, operation.Ground{Work: "/home/me/repo", Home: "/home/me"})
+			j := (operation.Patterns{}).Judge(q, operation.Workspace{Work: "/home/me/repo", Home: "/home/me"})
 			passes := func(sandbox string) bool {
 				c := approval.Settings{Approvals: "auto", Sandbox: sandbox, Patterns: patterns(), Write: []string{"/tmp"}}
 				return judge(q, c, lookup.Disk{Work: "/home/me/repo", Home: "/home/me", Real: clean, Names: names}, nil).Verdict == ralph.Approved

@@ -91,7 +91,7 @@ func Matching(q ralph.Request, rules []*ralph.AnswerRule) *ralph.AnswerRule {
 
 // AnswerGate answers a gate that is open already by a rule that came later: the same was
 // asked in two slots, and a person answered one of them for good.
-func AnswerGate(g *ralph.Gate, rules []*ralph.AnswerRule) Ruling {
+func AnswerGate(g *ralph.Approval, rules []*ralph.AnswerRule) Ruling {
 	if g.Never || g.Request == nil || g.Request.Cut {
 		return Ruling{}
 	}

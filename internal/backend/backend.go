@@ -18,7 +18,9 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/keymap"
 	"github.com/ralph-loop/ralph/internal/person"
+	"github.com/ralph-loop/ralph/internal/queue"
 	"github.com/ralph-loop/ralph/internal/recovery"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -49,6 +51,7 @@ type around struct {
 	usual ralph.Allowance
 	carry bool
 	specs []string
+	keys  action.Keys
 }
 
 // aroundEvery is how often files that are no facts are looked at.
@@ -67,17 +70,28 @@ func (b *Repository) Context() action.Context {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now := time.Now(); now.Sub(b.around.at) >= aroundEvery || now.Before(b.around.at) {
-		b.around = around{at: now, usual: b.around.usual, specs: specFiles(b.root)}
+		b.around = around{at: now, usual: b.around.usual, keys: b.around.keys, specs: specFiles(b.root)}
 		if c, err := workspace.LoadConfig(b.env, b.root, nil); err == nil { // what is wrong with it the start says
 			b.around.usual = ralph.Allowance{Iterations: c.Task.MaxIterations, Time: c.Task.Timeout}
+			b.around.keys, _ = keymap.Resolve(c.UI.Keys) // it was checked when it was read
 		}
 		_, err := os.Stat(filepath.Join(b.root, "ralph/.agent-session"))
 		b.around.carry = err == nil
 	}
 	return action.Context{
 		Engine: b.journal.Holder() != nil, Now: b.journal.Now(), Usual: b.around.usual, Carry: b.around.carry,
-		Specs: b.around.specs, By: b.surface.By, Cause: b.surface.Cause, ID: workspace.NewID,
+		Specs: b.around.specs, Keys: b.around.keys, By: b.surface.By, Cause: b.surface.Cause, ID: workspace.NewID, SpecPriority: b.specPriority,
 	}
+}
+
+// specPriority is what a spec says about its own priority; one that cannot be read says nothing,
+// and is told of when it is worked on.
+func (b *Repository) specPriority(file string) (int, error) {
+	text, err := workspace.ReadSpec(b.root, file)
+	if err != nil {
+		return 0, nil
+	}
+	return queue.SpecPriority(text)
 }
 
 // specFiles are the specs that are there, in the folder itself.
@@ -122,7 +136,7 @@ func personsOnly(f ralph.Fact) bool {
 }
 
 // Closed says why a gate takes no word any more.
-func (b *Repository) Closed(id ralph.GateID) error { return report.NotOpen(id, b.journal.Each) }
+func (b *Repository) Closed(id ralph.ApprovalID) error { return report.NotOpen(id, b.journal.Each) }
 
 // RollBack undoes the work of a task.
 func (b *Repository) RollBack(ctx context.Context, id ralph.TaskID) (string, error) {

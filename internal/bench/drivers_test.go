@@ -187,7 +187,7 @@ func benchTurn(b *testing.B, a real, t *table) {
 		}
 		same := func(f float64) float64 { return f }
 		more := spreadOf(added, same)
-		b.ReportMetric(more.median, "added-ms")
+		b.ReportMetric(more.Median, "added-ms")
 		t.add(fmt.Sprintf("turn of %s: alone, through the driver, and its next turn, ms", a.name),
 			fmt.Sprintf("%s, %s, %s", spreadOf(bare[1:], ms), spreadOf(first[1:], ms), spreadOf(later[1:], ms)))
 		t.add("the same: added by the driver, in pairs, ms", more.String())

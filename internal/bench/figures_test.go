@@ -2,6 +2,8 @@ package bench
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
@@ -11,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/ralph-loop/ralph/internal/measure"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -29,7 +30,7 @@ type table struct {
 	rows   [][4]string
 }
 
-func newTable(name string) *table { return &table{name: name, before: load()} }
+func newTable(name string) *table { return &table{name: name, before: measure.Load()} }
 
 // add adds a figure for which nobody set a goal.
 func (t *table) add(what, figure string) { t.rows = append(t.rows, [4]string{what, figure, "-", "-"}) }
@@ -49,8 +50,8 @@ func (t *table) goal(what, figure, goal string, met bool) {
 // text is the table as it stands in the doc.
 func (t *table) text(tb testing.TB) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s, commit %s; %s; load average %s before, %s after.\n\n| figure | measured | goal | met |\n|---|---|---|---|\n",
-		time.Now().UTC().Format(time.DateOnly), commit(tb), machine(tb), t.before, load())
+	fmt.Fprintf(&b, "Measured on %s, commit %s, benchmark code %s; %s; load average %s before, %s after.\n\n| figure | measured | goal | met |\n|---|---|---|---|\n",
+		time.Now().UTC().Format(time.DateOnly), commit(tb), codeOf(tb, t.name), machine(tb), t.before, measure.Load())
 	for _, r := range t.rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(r[:], " | "))
 	}
@@ -106,7 +107,7 @@ func TestFiguresHaveTheirPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"program", "dashboard", "drivers"} {
+	for name := range tables() {
 		once, err := place(doc, name, "one\n")
 		if err != nil {
 			t.Error(err)
@@ -125,14 +126,82 @@ func TestFiguresHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// load is how busy the machine was in the last minutes, with the table's own
-// work: two runs compare only when it is alike.
-func load() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
+// tables are those of the doc, with the sources that make them: what is measured, and how.
+func tables() map[string][]string {
+	shared := []string{"process_test.go", "../measure/spread.go"}
+	return map[string][]string{
+		"program": append(
+			shared, "program_test.go", "tasks_test.go", "parallel_test.go", "start_test.go", "shim_test.go", "stream_test.go", "ingest_test.go", "control_test.go",
+			"testdata/floor/main.go", "testdata/nothing/main.go", "testdata/talker/main.go",
+		),
+		"drivers": append(shared, "drivers_test.go"), "dashboard": append(shared, "dashboard_test.go"), "threads": append(shared, "threads_test.go"),
+		"scale":  append(shared, "scale_test.go", "parallel_test.go", "testdata/floor/main.go", "testdata/lean/main.go"),
+		"screen": append(shared, "screen_linux_test.go", "testdata/chatter/main.go"),
 	}
-	return strings.Fields(string(b))[0]
+}
+
+// codeOf is a hash of the sources that make a table. Figures that have another were made by
+// other code, and do not compare.
+func codeOf(tb testing.TB, name string) string {
+	tb.Helper()
+	hash := sha256.New()
+	for _, file := range tables()[name] {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		fmt.Fprintf(hash, "%s %d\n", filepath.Base(file), len(text))
+		_, _ = hash.Write(text)
+	}
+	return hex.EncodeToString(hash.Sum(nil))[:12]
+}
+
+// The figures of the doc were made by the benchmarks as they are: .ci/run asks for it
+// (RALPH_FIGURES), since nobody makes figures after each change of a benchmark.
+func TestFiguresAreOfThisCode(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("RALPH_FIGURES") == "" {
+		t.Skip("asked for by .ci/run bench (RALPH_FIGURES=1)")
+	}
+	doc, err := os.ReadFile(performanceDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range tables() {
+		if err := ofCode(doc, name, codeOf(t, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// ofCode says why the figures of a name are not of this code. A place that is empty has none.
+func ofCode(doc []byte, name, code string) error {
+	_, rest, _ := bytes.Cut(doc, fmt.Appendf(nil, "<!-- figures: %s -->\n", name))
+	text, _, _ := bytes.Cut(rest, []byte("<!-- end of figures -->"))
+	if empty := len(bytes.TrimSpace(text)) == 0; empty && len(rest) > 0 || bytes.Contains(text, []byte("benchmark code "+code+";")) {
+		return nil
+	}
+	return fmt.Errorf("%s: the figures of %s were made by other benchmark code than this (%s): `make figures`, on a quiet machine", performanceDoc, name, code)
+}
+
+// Figures of other code are refused, and those of this code are not.
+func TestOfCode(t *testing.T) {
+	t.Parallel()
+	code := codeOf(t, "program")
+	table := &table{name: "program", before: "0.10", rows: [][4]string{{"a", "1 ms", "-", "-"}}}
+	doc, err := place([]byte("<!-- figures: program -->\nold\n<!-- end of figures -->\n"), "program", table.text(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ofCode(doc, "program", code); err != nil {
+		t.Error(err)
+	}
+	if ofCode(doc, "program", "000000000000") == nil || ofCode(doc, "drivers", code) == nil {
+		t.Error("figures of other code were taken")
+	}
+	if doc, err = place(doc, "program", "Measured on 2026-12-01, commit 0123456789ab; a machine\n"); err != nil || ofCode(doc, "program", code) == nil {
+		t.Errorf("figures that name no code were taken: %v", err)
+	}
 }
 
 // commit is the version that is measured.
@@ -146,23 +215,11 @@ func commit(tb testing.TB) string {
 
 // machine is what the figures depend on.
 func machine(tb testing.TB) string {
-	kernel := ""
-	var u unix.Utsname
-	if unix.Uname(&u) == nil {
-		release, _, _ := strings.Cut(unix.ByteSliceToString(u.Release[:]), "-") // without who built it
-		kernel = unix.ByteSliceToString(u.Sysname[:]) + " " + release
-	}
-	model := ""
-	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		_, rest, _ := strings.Cut(string(text), "model name")
-		line, _, _ := strings.Cut(rest, "\n")
-		model = " of " + strings.Trim(line, "\t :")
-	}
 	place := "the temporary folder"
 	if memory() != "" {
 		place = memory()
 	}
-	return fmt.Sprintf("%s, %d cores%s, %s, %s, repositories in %s", kernel, runtime.NumCPU(), model, said(tb, "git", "version"), runtime.Version(), filepath.Clean(place))
+	return fmt.Sprintf("%s, %s, %s, repositories in %s", measure.Machine(), said(tb, "git", "version"), runtime.Version(), filepath.Clean(place))
 }
 
 // said is what a program prints, "unknown" when it fails.

@@ -46,7 +46,8 @@ func crowdBox(tb testing.TB, bin string, c crowd) *sandboxRepo {
 echo x >>"src/${RALPH_TASK%???}/$RALPH_TASK"
 echo '<ralph>COMPLETE</ralph>'
 `, 0o755)
-	b.setUp("exec", agent, fmt.Sprintf("parallel=%d", c.slots))
+	// The pause between two tasks of a slot is no work, and the floor has none.
+	b.setUp("exec", agent, fmt.Sprintf("parallel=%d", c.slots), "task.delay=0s")
 	b.write("ralph/specs/w.md", "# W\n\nAppend a line to each file.\n", 0o644)
 	b.git("add", "-A")
 	b.git("commit", "-q", "-m", "start")
@@ -113,15 +114,12 @@ func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
 		cpu := spreadOf(list, func(p pair) float64 { return float64(p.ralph.cpu) / float64(p.floor.cpu) })
 		theirs := spreadOf(list, func(p pair) float64 { return wallOf(p.floor) })
 		own := spreadOf(list, func(p pair) float64 { return wallOf(p.ralph) })
-		b.ReportMetric(wall.median, "x-floor-wall")
-		b.ReportMetric(cpu.median, "x-floor-cpu")
-		goal := 1.0
-		if c.files > 1000 {
-			goal = 0.8
-		}
-		t.goal(c.String()+": wall / floor", wall.String(), fmt.Sprintf("at most %.1f", goal), wall.median <= goal)
+		b.ReportMetric(wall.Median, "x-floor-wall")
+		b.ReportMetric(cpu.Median, "x-floor-cpu")
+		const goal = 0.6
+		t.goal(c.String()+": wall / floor", wall.String(), fmt.Sprintf("at most %.1f", goal), wall.Median <= goal)
 		t.add(c.String()+": cpu / floor", cpu.String())
-		t.add(c.String()+": a task", fmt.Sprintf("%.1f ms (floor %.1f)", own.median/float64(c.tasks), theirs.median/float64(c.tasks)))
+		t.add(c.String()+": a task", fmt.Sprintf("%.1f ms (floor %.1f)", own.Median/float64(c.tasks), theirs.Median/float64(c.tasks)))
 	}
 }
 
@@ -129,7 +127,7 @@ func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
 // done for each task of the plan when one of them moves.
 func benchPlan(b *testing.B, bin string, t *table) {
 	for b.Loop() {
-		for _, n := range size([]int{10, 100, 1000}, []int{2, 4}) {
+		for _, n := range size([]int{10, 100, 300}, []int{2, 4}) {
 			c := crowd{n, 4, 1000}
 			box := crowdBox(b, bin, c)
 			used, _ := box.run(bin, "autopilot")

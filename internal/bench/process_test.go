@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/measure"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -148,20 +148,11 @@ func (b *sandboxRepo) git(args ...string) string {
 }
 
 // spread is the middle of some measurements, and the smallest and largest.
-type spread struct{ min, median, max float64 }
+type spread = measure.Spread
 
-func spreadOf[T any](list []T, value func(T) float64) spread {
-	v := make([]float64, len(list))
-	for i, x := range list {
-		v[i] = value(x)
-	}
-	slices.Sort(v)
-	return spread{v[0], v[len(v)/2], v[len(v)-1]}
-}
+func spreadOf[T any](list []T, value func(T) float64) spread { return measure.SpreadOf(list, value) }
 
-func (s spread) String() string { return fmt.Sprintf("%.2f [%.2f-%.2f]", s.median, s.min, s.max) }
-
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func ms(d time.Duration) float64 { return measure.Milliseconds(d) }
 
 func wallOf(c cost) float64 { return ms(c.wall) }
 func cpuOf(c cost) float64  { return ms(c.cpu) }

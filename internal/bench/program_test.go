@@ -34,7 +34,7 @@ func BenchmarkProgram(b *testing.B) {
 		b.Run(fmt.Sprintf("tasks=%d", n), func(b *testing.B) { benchTasks(b, bin, n, size(7, 1), t) })
 	}
 	for _, c := range size([]crowd{{16, 4, 100}, {100, 4, 100}, {8, 4, 20_000}}, []crowd{{3, 2, 20}}) {
-		b.Run("crowd="+strings.ReplaceAll(c.String(), " ", "_"), func(b *testing.B) { benchCrowd(b, bin, c, size(5, 1), t) })
+		b.Run("crowd="+strings.ReplaceAll(c.String(), " ", "_"), func(b *testing.B) { benchCrowd(b, bin, c, size(3, 1), t) })
 	}
 	for name, bench := range programParts() {
 		b.Run(name, func(b *testing.B) { bench(b, bin, t) })
@@ -45,7 +45,7 @@ func BenchmarkProgram(b *testing.B) {
 // programParts are the benchmarks that need no size of their own, in the table's order.
 func programParts() iter.Seq2[string, func(*testing.B, string, *table)] {
 	return func(yield func(string, func(*testing.B, string, *table)) bool) {
-		_ = yield("plan", benchPlan) && yield("slots", benchSlots) && yield("start", benchStart) &&
+		_ = yield("plan", benchPlan) && yield("slots", benchSlots) && yield("start", benchStart) && yield("shim", benchShim) &&
 			yield("stream", benchStream) && yield("idle", benchIdle) &&
 			yield("pause", func(b *testing.B, _ string, t *table) { benchPause(b, t) }) &&
 			yield("paused", benchPaused) && yield("follow", benchFollow)

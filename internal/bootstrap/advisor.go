@@ -8,47 +8,67 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/advice"
 	"github.com/ralph-loop/ralph/internal/model"
-	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/thread"
 )
 
-// Advisor is the model that is asked what comes next in threads (decision.engine: llm), nil
-// where the rules alone decide. A model that cannot be asked at all, by its settings or for
+// OpenModels opens the models that are asked for decisions on threads (decision.engine: llm); without
+// them the rules alone decide. A model that cannot be asked at all, by its settings or for
 // want of a key, is refused before anything begins.
-func (p *Parts) Advisor(environ []string) (step.Advisor, error) {
+func (p *Parts) OpenModels(environ []string) error {
 	d := p.Config.Decision
 	if d.Engine != "llm" {
-		return nil, nil
+		return nil
 	}
 	refuse := func(err error) error {
 		return &ralph.Refusal{Why: fmt.Sprintf("decision.model (%s): %v", p.Config.Where("decision.model"), err), Hint: "mend it, or let the rules decide alone: decision.engine: rules", Kind: ralph.ErrUsage}
 	}
-	spec, err := model.Parse(d.Model)
+	models, err := p.Models(environ, d.Models())
 	if err != nil {
-		return nil, refuse(err)
+		return refuse(err)
 	}
-	spec.BaseURL = d.BaseURL
-	getenv := func(name string) string { return proc.Getenv(environ, name) }
-	client, err := model.Open(spec, model.Environment{Getenv: getenv})
-	if err != nil {
-		return nil, refuse(err)
+	p.models = &models
+	p.Notices = append(p.Notices, models.Notices...)
+	for _, e := range models.Engines {
+		if e.Price == nil && e.PriceOf == nil {
+			p.Notices = append(p.Notices, fmt.Sprintf("`prices` has nothing for %s, which decides: with a cost limit, a turn of unknown cost counts as over it", e.Name))
+		}
 	}
-	price := p.modelPrice(spec)
-	if price == nil {
-		p.Notices = append(p.Notices, fmt.Sprintf("`prices` has nothing for %s, which decides: with a cost limit, a turn of unknown cost counts as over it", spec.Model))
+	return nil
+}
+
+// advisor asks the models what comes next in threads; nil without any.
+func (p *Parts) advisor() step.Advisor {
+	chain := p.models
+	if chain == nil {
+		return nil
 	}
-	chain := advice.Chain{Engines: []advice.Engine{{Name: d.Model, Client: client, Price: price}}, Redact: p.Redact}
 	return func(ctx context.Context, s *thread.State) (step.Advice, error) {
-		shown := *s
-		shown.Decisions = s.Decisions[max(0, len(s.Decisions)-d.History):]
-		out, by, record, err := chain.Advise(ctx, &shown)
+		out, by, record, err := chain.Advise(ctx, p.shown(s))
 		if err != nil {
 			return step.Advice{}, err
 		}
 		b, err := json.Marshal(record)
 		return step.Advice{DecisionOut: out, By: by, Record: b, Usage: record.Usage}, err
-	}, nil
+	}
+}
+
+// suggester asks the models what to answer to questions of threads; nil without any.
+func (p *Parts) suggester() step.Suggester {
+	chain := p.models
+	if chain == nil {
+		return nil
+	}
+	return func(ctx context.Context, s *thread.State, q ralph.Request) (ralph.Suggestion, error) {
+		return chain.Suggest(ctx, p.shown(s), q)
+	}
+}
+
+// shown is a thread as models see it: with as many of the past decisions as decision.history says.
+func (p *Parts) shown(s *thread.State) *thread.State {
+	shown := *s
+	shown.Decisions = s.Decisions[max(0, len(s.Decisions)-p.Config.Decision.History):]
+	return &shown
 }
 
 // modelPrice is what a model costs by `prices`, nil where nobody knows. One on this machine is

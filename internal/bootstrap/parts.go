@@ -22,15 +22,20 @@ import (
 	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/interceptor"
+	"github.com/ralph-loop/ralph/internal/livingdocs"
+	"github.com/ralph-loop/ralph/internal/outgoing"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/secrets"
+	"github.com/ralph-loop/ralph/internal/shim"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/thread"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
@@ -48,6 +53,9 @@ type Parts struct {
 	Redact  *redact.Redactor
 	Notices []string // for the person, before the work begins
 	kind    string   // of the sandbox that agents run in; sandbox.Off for none
+	models  *Models  // that are asked about threads; nil: the rules alone decide
+	// guidance are the models that make the guidance of threads; nil: there is none.
+	guidance *Models
 
 	Approvals, Why string // what gate.approvals comes to here, and why
 }
@@ -67,7 +75,7 @@ func Open(ctx context.Context, env workspace.Env, flags map[string]string) (*Par
 		return nil, err
 	}
 	p := &Parts{Root: repo.Root(), Repo: repo}
-	if err := repo.Ready(ctx); err != nil {
+	if err := commits.Ready(ctx, repo); err != nil {
 		return nil, err
 	}
 	if err := workspace.NeedsSetup(p.Root); err != nil {
@@ -158,7 +166,7 @@ func (p *Parts) openAgent(env workspace.Env, procs *proc.Runner, name string) er
 	}
 	supports, _ := agent.Of(spec)
 	p.Agents[name] = step.ConfiguredAgent{
-		Agent: driver, Spec: spec, Structured: supports.Structured, Asks: supports.Ask, Price: price(p.Config, spec.Model), Env: workspace.AgentEnv(spec, env.Environ),
+		Agent: driver, Spec: spec, Structured: supports.Structured, Asks: supports.Ask, Reviews: supports.Review, Price: price(p.Config, spec.Model), Env: workspace.AgentEnv(spec, env.Environ),
 	}
 	if costLimited(p.Config) && !supports.Cost && p.Agents[name].Price == nil {
 		p.Notices = append(p.Notices, unpriced(spec))
@@ -169,6 +177,11 @@ func (p *Parts) openAgent(env workspace.Env, procs *proc.Runner, name string) er
 // CloseAgents ends what agents' drivers keep running between turns. What does not end
 // by itself is ended with this process.
 func (p *Parts) CloseAgents() {
+	for _, m := range []*Models{p.models, p.guidance} {
+		if m != nil {
+			m.Close()
+		}
+	}
 	for _, a := range p.Agents {
 		if d, ok := a.Agent.(agent.Driver); ok {
 			_ = agent.Close(d)
@@ -226,11 +239,15 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 	x.PutBack = func(ctx context.Context, dir string, in step.PutBackInput) (step.PutBack, error) {
 		return worktree.PutBack(ctx, p.Repo, dir, in)
 	}
+	x.Publishing = p.Branches()
+	if p.Config.Sync.LivingDocs.Enabled {
+		x.Docs = livingdocs.Docs{Folder: p.Config.Sync.LivingDocs.Path, Redact: p.Redact}
+	}
 	if p.Config.Agent.MCP {
 		x.MCP = []string{env.Self, "mcp"}
 	}
 	x.Signal = signalCommand(env, x.Env, p.Root)
-	x.Listen, x.Interceptor = agentsock.Listen, interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls)}
+	x.Listen, x.Interceptor = interceptor.Listen, interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls), Lookups: new(shim.Lookups)}
 	x.Push = worktree.Pushing{Repo: p.Repo}.Push
 	x.Aliases = func(dir string) map[string]string { return worktree.GitAliases(dir, workspace.BaseEnv(env.Environ)) }
 	x.Reported, x.Checkout = interceptor.Reported, &worktree.Trees{Repo: p.Repo}
@@ -242,8 +259,16 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 		forChecks = append(forChecks, x.CeilingEnv) // of two the last one counts
 	}
 	x.Coverage, x.Secrets, x.Touched, x.Redact = Coverage{}, secrets.Scan, touched(p.Repo), p.Redact
-	x.Gates = check.New(p.Around(p.Procs), p.Config.Quality.MaxOutput, AgentGrace, forChecks).Redact(p.Redact)
+	x.Advisor, x.Suggester, x.Guider = p.advisor(), p.suggester(), p.guider()
+	x.Survey = func(ctx context.Context, dir string) (thread.Survey, error) { return worktree.Survey(ctx, p.Repo, dir) }
+	x.Checker = check.New(p.Around(p.Procs), p.Config.Quality.MaxOutput, AgentGrace, forChecks).Redact(p.Redact)
 	return x
+}
+
+// Branches are the branches that specs go out on.
+func (p *Parts) Branches() outgoing.Branches {
+	land := p.Config.Land
+	return outgoing.Branches{Repo: p.Repo, Base: p.Config.BaseBranch, Redact: p.Redact, How: ralph.LandHow(land.How), Name: land.Branch, Remote: land.Remote}
 }
 
 // CheckEnv is the environment of checks and set-up commands.

@@ -61,6 +61,8 @@ func (p *place) addresses() [][2]string {
 		{"graph", "/plan/graph"},
 		{"task", "/task/t-0001"},
 		{"failed", "/task/t-0002"},
+		{"threads", "/threads"},
+		{"decisions", "/decisions"},
 		{"specs", "/specs"},
 		{"spec", "/spec/a.md"},
 		{"gates", "/gates"},

@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -87,6 +88,37 @@ func TestKeysLeadEverywhere(t *testing.T) {
 	theme := x.text(`document.documentElement.dataset.theme`)
 	x.do(chromedp.Reload())
 	x.until("the colours to stay", `document.documentElement.dataset.theme === "`+theme+`"`)
+	if list := complaints(); len(list) > 0 {
+		t.Errorf("the browser complains: %q", list)
+	}
+}
+
+// The keys that a person chose are those of the pages: they do what they were chosen for, those that
+// were given away do nothing, and the help has them (ui.keys).
+func TestChosenKeysInTheBrowser(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, held, "parallel=1", "ui.keys={next: i, skip: S, help: H}")
+	p.plan(three()...)
+	s := p.serve("127.0.0.1:0")
+	x := enter(t, newBrowser(t), s)
+	complaints := x.complaints()
+	x.open("/plan")
+	x.until("the page to listen", `document.readyState === "complete"`)
+	x.keys("?j") // given away
+	x.keys("i")
+	x.until("a row to be chosen", `document.querySelector('[data-row][aria-current]')`)
+	first := x.text(`document.querySelector('[data-row][aria-current]').textContent`)
+	x.keys("j")
+	x.keys("i")
+	x.until("the next row to be chosen", `document.querySelector('[data-row][aria-current]').textContent !== `+strconv.Quote(first))
+	x.keys("H")
+	x.says("dialog[open]", "Keys on this page")
+	x.until("the help to name the keys", `[...document.querySelectorAll("dialog[open] kbd")].some(k => k.textContent === "i") && ![...document.querySelectorAll("dialog[open] kbd")].some(k => k.textContent === "j")`)
+	x.keys(kb.Escape)
+	x.until("no dialog", `!document.querySelector("dialog[open]")`)
+	x.open("/task/t-bbbb")
+	x.keys("S")
+	x.until("the form to open", `document.querySelector('details:has(> form[action="/do/skip"])')?.open`)
 	if list := complaints(); len(list) > 0 {
 		t.Errorf("the browser complains: %q", list)
 	}

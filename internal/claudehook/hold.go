@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent/claude"
 	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/locate"
 	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -66,7 +67,7 @@ func projectOf(env workspace.Env) string {
 func (h *hold) judge(ctx context.Context) (any, error) {
 	var rules []*ralph.AnswerRule
 	if h.root != "" {
-		j, err := journal.Open(journal.Options{Root: h.root, Read: true, Me: workspace.Me(), Alive: proc.Alive})
+		j, err := journal.Open(journal.Options{Root: h.root, Read: true, Me: locate.Me(), Alive: proc.Alive})
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +80,7 @@ func (h *hold) judge(ctx context.Context) (any, error) {
 	switch {
 	case word.Verdict == ralph.Denied:
 		return claude.PreTool("deny", cmp.Or(word.Text, word.Rule)), nil
-	case word.Answered(), word.Gate != ralph.GateOperation:
+	case word.Answered(), word.Gate != ralph.ApprovalOperation:
 		return nil, nil
 	case h.root == "":
 		return claude.PreTool("deny", "held ("+word.Rule+"), and outside of a git repository nobody can be asked"), nil
@@ -96,10 +97,10 @@ func (h *hold) ask(ctx context.Context, held approval.Ruling) (any, error) {
 	now := time.Now().UTC()
 	hide := workspace.RedactorOf(workspace.Env{Environ: h.environ}, h.root)
 	g := step.GateWithout(hide(), h.q, held, h.disk)
-	g.ID, g.By, g.AskedAt, g.Deadline = ralph.GateID(workspace.NewID("g")), byHook, now, now.Add(h.wait)
+	g.ID, g.By, g.AskedAt, g.Deadline = ralph.ApprovalID(workspace.NewID("g")), byHook, now, now.Add(h.wait)
 	said := make(chan ralph.Answered, 1) // the first answer is the one
 	j, err := journal.Open(journal.Options{
-		Root: h.root, NewID: workspace.NewID, Me: workspace.Me(), Alive: proc.Alive, Redact: workspace.RedactFacts(hide),
+		Root: h.root, NewID: workspace.NewID, Me: locate.Me(), Alive: proc.Alive, Redact: workspace.RedactFacts(hide),
 		Observe: func(e ralph.Event, _ *ralph.State) {
 			if f, ok := e.Fact.(ralph.Answered); ok && f.ID == g.ID {
 				select {
@@ -113,7 +114,7 @@ func (h *hold) ask(ctx context.Context, held approval.Ruling) (any, error) {
 		return nil, err
 	}
 	defer j.Close()
-	if err := h.write(ctx, j, func(*ralph.State) []ralph.Fact { return []ralph.Fact{ralph.Asked{Gate: g}} }); err != nil {
+	if err := h.write(ctx, j, func(*ralph.State) []ralph.Fact { return []ralph.Fact{ralph.Asked{Approval: g}} }); err != nil {
 		return nil, err
 	}
 	// By the clock of the machine as well, should somebody set back the other one.
@@ -155,7 +156,7 @@ func (h *hold) write(ctx context.Context, j *journal.File, facts func(*ralph.Sta
 
 // end closes a gate that nobody waits at any more: its time is over, or claude has ended
 // the hook. That never approves.
-func (h *hold) end(ctx context.Context, j *journal.File, g ralph.Gate) error {
+func (h *hold) end(ctx context.Context, j *journal.File, g ralph.Approval) error {
 	f := ralph.Answered{ID: g.ID, Verdict: ralph.Expired, Text: fmt.Sprintf("nobody answered within %s: it is not allowed", h.wait)}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		f = ralph.Answered{ID: g.ID, Verdict: ralph.Withdrawn, Text: "the session does not wait for it any more"}
@@ -168,8 +169,8 @@ func (h *hold) end(ctx context.Context, j *journal.File, g ralph.Gate) error {
 	})
 }
 
-func waits(s *ralph.State, id ralph.GateID) bool {
-	return slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id })
+func waits(s *ralph.State, id ralph.ApprovalID) bool {
+	return slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.ID == id })
 }
 
 // answeredTool is a person's word as claude gets it.

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/backend"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -63,6 +64,10 @@ func openActing(env workspace.Env, name string) (*acting, error) {
 
 // perform carries an action out, and returns what came of it with the state after it.
 func perform(cmd *cobra.Command, env workspace.Env, name string, in action.Input) (action.Result, *ralph.State, error) {
+	if there, ok := awayOf(cmd); ok {
+		done, err := there.act(cmd.Context(), env, fleetcmd.Act{Action: name, Input: in})
+		return done.Result, new(ralph.State), err
+	}
 	x, err := openActing(env, name)
 	if err != nil {
 		return action.Result{}, nil, err
@@ -91,7 +96,11 @@ func tellEngine(cmd *cobra.Command, env workspace.Env, name string, in action.In
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "%s; `ralph status` shows where it is\n", lower(done.Said))
+	where := ""
+	if there, ok := awayOf(cmd); ok {
+		where = " --repo " + there.repo
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s; `ralph status%s` shows where it is\n", lower(done.Said), where)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/backend"
+	"github.com/ralph-loop/ralph/internal/locate"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -64,7 +65,13 @@ func said() map[string]spoken {
 		"queue":           {args: "inbox|add|feature.md", in: action.Input{File: "feature.md"}},
 		"clear":           {args: "inbox|clear"},
 		"remove":          {args: "inbox|remove|q-1", in: action.Input{ID: "q-1"}},
-		"requeue":         {args: "inbox|requeue|q-2", in: action.Input{ID: "q-2"}},
+		"spec-priority":   {args: "inbox|priority|q-1|5", in: action.Input{ID: "q-1", Priority: ptr("5")}},
+		"breaker-retry":   {args: "breaker|retry|github", in: action.Input{ID: "github"}, first: []ralph.Fact{ralph.PushWanted{PushRef: ralph.PushRef{ID: "x", Service: ralph.GitHub, Item: "o/r#1"}, What: ralph.PushComment, Seq: 1}}},
+		"breaker-reset":   {args: "breaker|reset|jira", in: action.Input{ID: "jira"}, first: []ralph.Fact{ralph.BreakerMoved{Service: ralph.Jira, From: ralph.BreakerClosed, Breaker: ralph.Breaker{State: ralph.BreakerOpen}}}},
+		"breaker-drop": {args: "breaker|drop|github", in: action.Input{ID: "github"}, first: []ralph.Fact{
+			ralph.PushWanted{PushRef: ralph.PushRef{ID: "y", Service: ralph.GitHub, Item: "o/r#1"}, What: ralph.PushComment, Seq: 1}, ralph.PushRefused{PushRef: ralph.PushRef{ID: "y", Service: ralph.GitHub, Item: "o/r#1"}, Why: "gone"},
+		}},
+		"requeue": {args: "inbox|requeue|q-2", in: action.Input{ID: "q-2"}},
 	}
 }
 
@@ -138,7 +145,7 @@ func factsOf(t *testing.T, first []ralph.Fact, do func(env workspace.Env, root s
 	if err := j.Update(t.Context(), "test", func(*ralph.State) ([]ralph.Fact, error) { return append(busy(), first...), nil }); err != nil {
 		t.Fatal(err)
 	}
-	lock, _, err := j.Lock(workspace.Me(), proc.Alive)
+	lock, _, err := j.Lock(locate.Me(), proc.Alive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +182,8 @@ func busy() []ralph.Fact {
 		task("t-over", ralph.TaskTimeout),
 		ralph.ThreadStarted{Task: "t-over", Limits: ralph.ThreadLimits{Cost: 1}},
 		ralph.Decided{Task: "t-over", Decision: ralph.ThreadDecision{Action: ralph.ThenStop, Stop: ralph.StopCost}},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-wish", Kind: ralph.GateApproval, Task: "t-one", Text: "may I?", Request: wish}},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-ask", Kind: ralph.GateQuestion, Task: "t-one", Text: "which?"}},
+		ralph.Asked{Approval: ralph.Approval{ID: "g-wish", Kind: ralph.ApprovalRequest, Task: "t-one", Text: "may I?", Request: wish}},
+		ralph.Asked{Approval: ralph.Approval{ID: "g-ask", Kind: ralph.ApprovalQuestion, Task: "t-one", Text: "which?"}},
 		ralph.RuleAdded{Rule: ralph.AnswerRule{ID: "r-1", Scope: ralph.ScopeRepository, Verdict: ralph.Approved, Request: *wish}},
 	}
 }

@@ -6,25 +6,27 @@ import (
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
-func newAgent(env workspace.Env) *cobra.Command {
+func newAgent(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
 	var maxSpecs, maxFailures int
+	var simple bool
 	var maxCost string
 	x := &session.Session{Env: env, Mode: "agent"}
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Work on the specs of the inbox, one after another, until it is empty",
-		Long: `Takes specs from the inbox, oldest first: plans each, builds its tasks, checks and
+		Long: `Takes specs from the inbox, the highest priority first, then the oldest: plans each, builds its tasks, checks and
 verifies the work, and makes one commit for it. Specs may be queued while it runs.
 
 Ctrl+C ends it at the end of the current iteration; the spec is resumed at the
 next start. Ctrl+C again ends it at once.
 
 ` + exitWords(),
-		Example: "  ralph agent\n  ralph agent --web\n  ralph agent --max-specs 5\n  ralph agent --max-cost 10.00\n  ralph agent --dry-run",
+		Example: "  ralph agent\n  ralph agent --web\n  ralph agent --watch\n  ralph agent --max-specs 5\n  ralph agent --max-cost 10.00\n  ralph agent --simple\n  ralph agent --dry-run",
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
@@ -35,7 +37,9 @@ next start. Ctrl+C again ends it at once.
 	resumeFlags(x, cmd)
 	modeFlag(x, cmd)
 	webFlag(x, cmd)
+	f.BoolVar(&x.Watch, "watch", false, "stay when the inbox is empty: issues of inbox.sources, red checks and reviews queue more")
 	unattendedFlag(x, cmd)
+	f.BoolVar(&simple, "simple", false, simpleWords)
 	f.BoolVar(&x.AllowDirty, "allow-dirty", false, "start with uncommitted changes; the first spec's commit takes them along")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("max-specs") {
@@ -57,8 +61,12 @@ next start. Ctrl+C again ends it at once.
 			}
 			x.Set("agent_mode.max_failures", strconv.Itoa(maxFailures))
 		}
+		if simple {
+			x.Simple()
+		}
 		return x.Run(cmd.Context())
 	}
+	fleetFlag(env, x, cmd, with)
 	return cmd
 }
 

@@ -118,7 +118,7 @@ func gateVerb(env workspace.Env, name, said string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return saidOf(env, ralph.GateID(in.ID), said, ruleOf(s, done.ID), *asJSON)
+		return saidOf(env, ralph.ApprovalID(in.ID), said, ruleOf(s, done.ID), *asJSON)
 	}
 	return cmd
 }
@@ -134,7 +134,7 @@ func ruleOf(s *ralph.State, id string) *ralph.AnswerRule {
 }
 
 // saidOf prints what was said about a gate.
-func saidOf(env workspace.Env, id ralph.GateID, said string, made *ralph.AnswerRule, asJSON bool) error {
+func saidOf(env workspace.Env, id ralph.ApprovalID, said string, made *ralph.AnswerRule, asJSON bool) error {
 	if asJSON {
 		out := map[string]any{"gate": id, "said": strings.ToLower(said)}
 		if made != nil {

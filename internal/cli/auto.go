@@ -12,12 +12,13 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
-func newAuto(env workspace.Env) *cobra.Command {
+func newAuto(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
 	var o autoFlags
 	x := &session.Session{Env: env}
 	cmd := &cobra.Command{
@@ -51,7 +52,7 @@ where there are none, it works on the specs of the inbox, as ` + "`ralph agent`"
 	f.IntVar(&o.limits.Turns, "max-turns", 0, "a thread stops after `N` turns (default unlimited)")
 	f.DurationVar(&o.limits.Time, "max-time", 0, "a thread stops above this `time` in turns, like 2h (default unlimited)")
 	f.IntVar(&o.parallel, "parallel", workspace.DefaultSlots, "several threads: how many have a turn at the same time, `N` from 1 to 64")
-	f.BoolVar(&o.simple, "simple", false, "one agent at a time, in your checkout, nothing sent to outside services; what waits for a person still does")
+	f.BoolVar(&o.simple, "simple", false, simpleWords)
 	resumeFlags(x, cmd)
 	webFlag(x, cmd)
 	unattendedFlag(x, cmd)
@@ -62,8 +63,12 @@ where there are none, it works on the specs of the inbox, as ` + "`ralph agent`"
 		}
 		return x.Run(cmd.Context())
 	}
+	fleetFlag(env, x, cmd, with)
 	return cmd
 }
+
+// simpleWords say what --simple does.
+const simpleWords = "one agent at a time, in your checkout, nothing sent to outside services; what waits for a person still does"
 
 // autoFlags are what a person says on the command line of `ralph auto`.
 type autoFlags struct {
@@ -110,8 +115,7 @@ func (o *autoFlags) read(cmd *cobra.Command, env workspace.Env, args []string, x
 		}
 	}
 	if o.simple {
-		x.Set("parallel", "1")
-		x.Set("isolation", "none")
+		x.Simple()
 	}
 	if cmd.Flags().Changed("parallel") {
 		if o.parallel < 1 || o.parallel > 64 {

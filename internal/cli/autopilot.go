@@ -4,12 +4,13 @@ import (
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
-func newAutopilot(env workspace.Env) *cobra.Command {
+func newAutopilot(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
 	var parallel int
 	var semi bool
 	x := &session.Session{Env: env, Mode: "autopilot"}
@@ -45,5 +46,6 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 		}
 		return x.Run(cmd.Context())
 	}
+	fleetFlag(env, x, cmd, with)
 	return cmd
 }

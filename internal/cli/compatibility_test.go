@@ -22,6 +22,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/doctor"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/measure"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
@@ -248,7 +249,7 @@ func jsonRows() []string {
 		{"`ralph query inbox`", []status.InboxRecord{}},
 		{"`ralph query tasks`, `ralph task list --json`, `ralph task show --json`", []status.TaskRecord{}},
 		{"`ralph query issues`", []status.IssueRecord{}},
-		{"`ralph query gates`, `ralph gates --json`", []*ralph.Gate{}},
+		{"`ralph query gates`, `ralph gates --json`", []*ralph.Approval{}},
 		{"`ralph rules --json`", []status.RuleRecord{}},
 		{"`ralph query stage`", status.Stage{}},
 		{"`ralph query stats`", status.Stats{}},
@@ -258,6 +259,7 @@ func jsonRows() []string {
 		{"`ralph report --format json`", sessionreport.Result{}},
 		{"`ralph replay --json`", policy.Replayed{}},
 		{"`ralph doctor --json`", []doctor.Finding{}},
+		{"`ralph bench --json`", measure.Report{}},
 		{"`ralph config show --json`", []config.Setting{}},
 		{"`ralph/.state/session.json`", views.Session{}},
 	} {

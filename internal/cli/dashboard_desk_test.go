@@ -98,12 +98,12 @@ func TestNoAgentDecides(t *testing.T) {
 	t.Parallel()
 	d := deskOf(t, "", agentsock.EnvSocket+"=/x", agentsock.EnvNonce+"=y")
 	_ = d.Update(t.Context(), func(*ralph.State) ([]ralph.Fact, error) {
-		return []ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart}}}, nil
+		return []ralph.Fact{ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStart}}}, nil
 	})
 	if _, err := action.Do(t.Context(), d, "approve", action.Input{ID: "g-1"}); err == nil || !strings.Contains(err.Error(), "a person decides this") {
 		t.Errorf("an agent approves: %v", err)
 	}
-	if len(d.State().Gates) != 1 {
+	if len(d.State().Approvals) != 1 {
 		t.Error("the gate is gone")
 	}
 }

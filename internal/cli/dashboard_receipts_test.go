@@ -45,7 +45,7 @@ func TestProofs(t *testing.T) {
 	add(ralph.SessionStarted{ID: "s-1", Mode: "agent", Config: config})
 	add(ralph.TaskStarted{ID: "t-0001"})
 	seq := j.State().Seq
-	add(ralph.StepStarted{Task: "t-0001", Step: ralph.Land{}, Why: ralph.Why{Rule: "X-0", Text: "no rule says that"}, Saw: seq, Now: j.Now()})
+	add(ralph.StepStarted{Task: "t-0001", Step: ralph.Land{}, Why: ralph.Why{Rule: "X-0", Text: "no rule says that"}, BasedOnSeq: seq, DecidedAt: j.Now()})
 
 	p, facts := dashboard.Proofs{Env: env}, int64(0)
 	step := func() error { facts++; return nil }
@@ -97,7 +97,7 @@ func TestGateFiles(t *testing.T) {
 		}
 	}
 	s := &ralph.State{Plan: ralph.Plan{Tasks: []*ralph.Task{{ID: "t-0001", Name: "One", Status: ralph.TaskActive}}}}
-	g := &ralph.Gate{ID: "g-1", Kind: ralph.GateApproval, Task: "t-0001", InTurn: true, Text: "x"}
+	g := &ralph.Approval{ID: "g-1", Kind: ralph.ApprovalRequest, Task: "t-0001", InTurn: true, Text: "x"}
 	look := func() report.GateDetail { return f.Detail(t.Context(), s, g) }
 	d := look()
 	if len(d.Changes) != 1 || d.Changes[0].Path != "x" || len(d.Diff) > dashboard.MostDiff || !strings.HasSuffix(d.Diff, "\n") || d.DiffCut != int64(len(patch)-len(d.Diff)) {

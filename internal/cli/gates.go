@@ -42,13 +42,13 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 			return err
 		}
 		engine, now := j.Holder() != nil, j.Now()
-		s.Gates = slices.DeleteFunc(slices.Clone(s.Gates), func(g *ralph.Gate) bool { return !g.Answerable(engine, now) })
+		s.Approvals = slices.DeleteFunc(slices.Clone(s.Approvals), func(g *ralph.Approval) bool { return !g.Answerable(engine, now) })
 		if len(args) == 1 {
 			root, err := workspace.FindRoot(env)
 			if err != nil {
 				return err
 			}
-			return showGate(cmd.Context(), env, j, s, ralph.GateID(args[0]), root, *asJSON)
+			return showGate(cmd.Context(), env, j, s, ralph.ApprovalID(args[0]), root, *asJSON)
 		}
 		if *asJSON {
 			return workspace.PrintJSON(env.Stdout, status.QueryGates(s))
@@ -59,15 +59,15 @@ The first answer wins, from whichever terminal. docs/approvals.md says what --js
 }
 
 func listGates(w io.Writer, s *ralph.State, now time.Time) error {
-	if len(s.Gates) == 0 {
+	if len(s.Approvals) == 0 {
 		_, err := fmt.Fprintln(w, "Nothing waits for you.")
 		return err
 	}
-	width := len(ralph.GateQuestion)
-	for _, g := range s.Gates {
+	width := len(ralph.ApprovalQuestion)
+	for _, g := range s.Approvals {
 		width = max(width, len(g.Kind))
 	}
-	for _, g := range s.Gates {
+	for _, g := range s.Approvals {
 		about := g.Task
 		if g.About != "" {
 			about = g.About
@@ -90,8 +90,8 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 	return err
 }
 
-func showGate(ctx context.Context, env workspace.Env, j *journal.File, s *ralph.State, id ralph.GateID, root string, asJSON bool) error {
-	for _, g := range s.Gates {
+func showGate(ctx context.Context, env workspace.Env, j *journal.File, s *ralph.State, id ralph.ApprovalID, root string, asJSON bool) error {
+	for _, g := range s.Approvals {
 		if g.ID != id {
 			continue
 		}

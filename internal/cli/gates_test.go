@@ -20,14 +20,14 @@ func TestGatesWithoutAnEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate := func(id ralph.GateID, until time.Time) ralph.Fact {
-		return ralph.Asked{Gate: ralph.Gate{
-			ID: id, Kind: ralph.GateOperation, By: "hook", InTurn: true, Text: "run make deploy", Rule: "gate.patterns: deploy", AskedAt: j.Now(), Deadline: until,
+	gate := func(id ralph.ApprovalID, until time.Time) ralph.Fact {
+		return ralph.Asked{Approval: ralph.Approval{
+			ID: id, Kind: ralph.ApprovalOperation, By: "hook", InTurn: true, Text: "run make deploy", Rule: "gate.patterns: deploy", AskedAt: j.Now(), Deadline: until,
 			Request: &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Tool: "Bash", Command: "make deploy"},
 		}}
 	}
 	facts := []ralph.Fact{gate("g-open", j.Now().Add(time.Hour)), gate("g-over", j.Now().Add(-time.Hour))}
-	facts = append(facts, ralph.Asked{Gate: ralph.Gate{ID: "g-gone", Kind: ralph.GateApproval, InTurn: true, Text: "run x"}})
+	facts = append(facts, ralph.Asked{Approval: ralph.Approval{ID: "g-gone", Kind: ralph.ApprovalRequest, InTurn: true, Text: "run x"}})
 	if err := j.Update(context.Background(), "hook", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		t.Fatal(err)
 	}

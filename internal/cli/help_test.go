@@ -43,6 +43,40 @@ func TestHelp(t *testing.T) {
 	walk(newRoot(workspace.Env{Version: "test"}))
 }
 
+// What an example shows can be typed: its flags are there, and go together.
+func TestExamplesAreAccepted(t *testing.T) {
+	t.Parallel()
+	fresh := func() *cobra.Command { return newRoot(workspace.Env{Version: "test"}) }
+	quoted, tried := regexp.MustCompile(`"[^"]*"|'[^']*'`), 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+		for line := range strings.Lines(cmd.Example) {
+			line, _, _ = strings.Cut(quoted.ReplaceAllString(strings.TrimSpace(line), "words"), "#")
+			line, isRalph := strings.CutPrefix(line, "ralph ")
+			if !isRalph || strings.ContainsAny(line, "|<>$&;") {
+				continue
+			}
+			tried++
+			c, args, err := fresh().Find(strings.Fields(line))
+			if err == nil {
+				if err = c.ParseFlags(args); err == nil {
+					err = c.ValidateFlagGroups()
+				}
+			}
+			if err != nil {
+				t.Errorf("the example `ralph %s` is refused: %v", line, err)
+			}
+		}
+	}
+	walk(fresh())
+	if tried < 50 {
+		t.Errorf("only %d examples were tried", tried)
+	}
+}
+
 // Ids are unique and of one form (D-007, D-016): 1000 records, none twice.
 func TestSpecIDs(t *testing.T) {
 	t.Parallel()

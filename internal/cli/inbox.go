@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/forge"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -23,25 +24,29 @@ func newInbox(env workspace.Env) *cobra.Command {
 		Args:    noSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runInboxList(env) },
 	}
-	var name string
+	var name, priority string
 	addCmd := commandOf("queue")
 	addCmd.Args = cobra.ExactArgs(1)
-	addCmd.Example = "  ralph inbox add feature-x.md\n" +
+	addCmd.Example = "  ralph inbox add feature-x.md\n  ralph inbox add acme/shop#12\n  ralph inbox add PROJ-7\n  ralph inbox add https://github.com/acme/shop/pull/40\n  ralph inbox add urgent.md --priority 5\n" +
 		"  printf '# Say hello\\n\\nA script hello.sh that greets.\\n' | ralph inbox add - --name hello.md"
 	addCmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if args[0] == "-" {
-			return runInboxAddStdin(cmd, env, name)
+			return runInboxAddStdin(cmd, env, name, priority)
 		}
-		return runInboxAdd(cmd, env, args[0])
+		if forge.IsIssue(args[0]) {
+			return runInboxAddIssue(cmd, env, args[0])
+		}
+		return runInboxAdd(cmd, env, args[0], priority)
 	}
 	addCmd.Flags().StringVar(&name, "name", "", "with -: the file to write in ralph/specs (default: made from the first heading)")
+	addCmd.Flags().StringVar(&priority, "priority", "", "a whole `number`: a higher one is worked on first (default: what the spec says, else 0)")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "list", Short: "List the records, oldest first", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { return runInboxList(env) },
 		},
 		addCmd,
-		newInboxRemove(env), newInboxRequeue(env), newInboxClear(env),
+		newInboxRemove(env), newInboxRequeue(env), newInboxPriority(env), newInboxClear(env), newInboxPull(env),
 	)
 	return cmd
 }
@@ -55,8 +60,12 @@ func runInboxList(env workspace.Env) error {
 	return err
 }
 
-func runInboxAdd(cmd *cobra.Command, env workspace.Env, name string) error {
-	done, s, err := perform(cmd, env, "queue", action.Input{File: name})
+func runInboxAdd(cmd *cobra.Command, env workspace.Env, name, priority string) error {
+	in := action.Input{File: name}
+	if priority != "" {
+		in.Priority = &priority
+	}
+	done, s, err := perform(cmd, env, "queue", in)
 	var stale *views.ViewError
 	if err != nil && !errors.As(err, &stale) {
 		return err
@@ -72,7 +81,7 @@ func runInboxAdd(cmd *cobra.Command, env workspace.Env, name string) error {
 	return nil
 }
 
-func runInboxAddStdin(cmd *cobra.Command, env workspace.Env, name string) error {
+func runInboxAddStdin(cmd *cobra.Command, env workspace.Env, name, priority string) error {
 	text, err := io.ReadAll(io.LimitReader(env.Stdin, workspace.MostSpec+1))
 	switch {
 	case err != nil:
@@ -88,7 +97,7 @@ func runInboxAddStdin(cmd *cobra.Command, env workspace.Env, name string) error 
 	if err != nil {
 		return err
 	}
-	return runInboxAdd(cmd, env, file)
+	return runInboxAdd(cmd, env, file, priority)
 }
 
 func newInboxRemove(env workspace.Env) *cobra.Command {
@@ -100,6 +109,12 @@ func newInboxRemove(env workspace.Env) *cobra.Command {
 func newInboxRequeue(env workspace.Env) *cobra.Command {
 	cmd := saying(env, "requeue", func(args []string) action.Input { return action.Input{ID: args[0]} })
 	cmd.Args, cmd.Example = cobra.ExactArgs(1), "  ralph inbox requeue q-a1b2"
+	return cmd
+}
+
+func newInboxPriority(env workspace.Env) *cobra.Command {
+	cmd := saying(env, "spec-priority", func(args []string) action.Input { return action.Input{ID: args[0], Priority: &args[1]} })
+	cmd.Args, cmd.Example = cobra.ExactArgs(2), "  ralph inbox priority q-a1b2 5\n  ralph inbox priority q-a1b2 0"
 	return cmd
 }
 

@@ -27,6 +27,7 @@ type logOptions struct {
 	types                  []string
 	since, task, level, at string
 	session                ralph.SessionID
+	after                  int64 // the number of a fact: only what came later
 }
 
 func newLog(env workspace.Env) *cobra.Command {
@@ -48,6 +49,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
   ralph log -f --type step-complete,step-failed
   ralph log --since 2h --task t-1a2b
   ralph log --at 22:30 -n 20     the last lines of then
+  ralph log -f --repo git@host:team/app.git     from any machine (docs/fleet.md)
   ralph log --level debug --task t-1a2b
   ralph log --json --type iteration:completed | jq .fact.usage`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,6 +69,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 	f.StringVar(&o.since, "since", "", "only what happened since a `time`: "+sinceForms)
 	f.StringVar(&o.task, "task", "", "only what concerns this task: its `id`")
 	atFlag(cmd, &o.at)
+	f.Int64Var(&o.after, "after", 0, "only what came after the fact with this `number`")
 	cmd.MarkFlagsMutuallyExclusive("follow", "at")
 	f.StringVar(&o.level, "level", "", "`info` or debug (log.level in ralph/config.yaml)")
 	cmd.MarkFlagsMutuallyExclusive("json", "raw")
@@ -227,7 +230,7 @@ func (p *logPrinter) wants(e ralph.Event, names []string) (called string, ok boo
 	if p.o.session != "" && p.s.Session.ID != p.o.session {
 		return "", false
 	}
-	if e.At.Before(p.since) || p.o.task != "" && !report.Concerns(e, p.s, ralph.TaskID(p.o.task)) {
+	if e.Seq <= p.o.after || e.At.Before(p.since) || p.o.task != "" && !report.Concerns(e, p.s, ralph.TaskID(p.o.task)) {
 		return "", false
 	}
 	if len(p.o.types) == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -23,7 +24,14 @@ import (
 )
 
 // Main runs one command line and returns its exit code.
-func Main(ctx context.Context, env workspace.Env) int {
+func Main(ctx context.Context, env workspace.Env) int { return run(ctx, env) }
+
+// WithFleet is Main in the program that can carry steps out on other machines.
+func WithFleet(ctx context.Context, env workspace.Env, fleet fleetcmd.Fleet) int {
+	return run(ctx, env, fleet)
+}
+
+func run(ctx context.Context, env workspace.Env, with ...fleetcmd.Fleet) int {
 	env, err := inDirectory(env)
 	if err != nil {
 		fmt.Fprintln(env.Stderr, "ralph:", err)
@@ -33,7 +41,7 @@ func Main(ctx context.Context, env workspace.Env) int {
 	out, notes := action.NewWriter(env.Stdout, action.Commands), action.NewWriter(env.Stderr, action.Commands)
 	defer func() { _, _ = out.Flush(), notes.Flush() }()
 	env.Stdout, env.Stderr = out, notes
-	root := newRoot(env)
+	root := newRoot(env, with...)
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
@@ -109,7 +117,7 @@ func exitCode(err error) int {
 	return exit.Usage
 }
 
-func newRoot(env workspace.Env) *cobra.Command {
+func newRoot(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ralph",
 		Short: "ralph runs coding agents on a queue of specs until the work is done, tested and committed",
@@ -142,10 +150,10 @@ Write a spec, queue it, start the agent, walk away:
 			root.AddCommand(c)
 		}
 	}
-	add("work", withUI(env, newAuto(env)), withUI(env, newAgent(env)), withUI(env, newAutopilot(env)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env), newThread(env))
-	add("steer", newPause(env), newResume(env), newStop(env), newContinue(env), newMode(env), newGates(env), newApprove(env), newDeny(env), newAnswer(env), newRules(env), newUnlock(env))
-	add("see", newStatus(env), newUI(env), newServe(env), newWhy(env), newQuery(env), newLog(env), newReport(env), newReceipts(env), newSignature(env), newReplay(env), newVerify(env), newRecover(env))
-	add("set", newDemo(env), newInit(env), newDoctor(env), newAgentCheck(env), newConfig(env), newTrust(env), newNotify(env), newVersion(env))
+	add("work", withUI(env, newAuto(env, with...)), withUI(env, newAgent(env, with...)), withUI(env, newAutopilot(env, with...)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env), newThread(env), newSubmit(env, with...), newWorker(env, with...))
+	add("steer", anywhere(env, with, newPause(env)), anywhere(env, with, newResume(env)), anywhere(env, with, newStop(env)), newContinue(env), newMode(env), newGates(env), anywhere(env, with, newApprove(env)), anywhere(env, with, newDeny(env)), anywhere(env, with, newAnswer(env)), newRules(env), newBreaker(env), newSync(env), newUnlock(env))
+	add("see", anywhere(env, with, newStatus(env)), newUI(env), newServe(env), newWhy(env), newQuery(env), anywhere(env, with, newLog(env)), newReport(env), newReceipts(env), newSignature(env), newDecide(env), newGuidance(env), newReplay(env), newVerify(env), newRecover(env), newFleet(env, with...))
+	add("set", newDemo(env), newInit(env), newDoctor(env), newBench(env), newAgentCheck(env), newConfig(env), newTrust(env), newNotify(env), newVersion(env))
 	root.AddCommand(newOwnAgents(env)...)
 	root.AddCommand(newExitCodes(), newMergeDriver(env), newHook(env), newSignal(env), newMCP(env), newShim(env), newPrePush(env), newSandboxExec(env))
 	forPersons(root, env)

@@ -15,7 +15,7 @@ func personOnly() []string {
 		"approve", "deny", "answer", "rules revoke", "resume", "mode", "unlock", "continue", "thread resume", "thread message",
 		"config edit", "trust", "trust revoke",
 		"task done", "task accept", "task reject", "task retry", "task unblock", "task rollback", "task cleanup", "task extend", "task skip", "task message",
-		"recover restore", "recover journal",
+		"recover restore", "recover journal", "submit", "worker", "fleet drain",
 	}
 }
 

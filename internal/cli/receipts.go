@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/console"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/termtext"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -107,8 +106,7 @@ func showReceipt(env workspace.Env, seq int64, asJSON bool) error {
 // printDressed prints a text, on a terminal so that it fits.
 func printDressed(env workspace.Env, text string) error {
 	if env.Terminal {
-		columns, _ := console.Size()
-		text = strings.Join(console.Dress(env, text, columns), "\n") + "\n"
+		text = termtext.Fit(text, env.Environ)
 	}
 	_, err := io.WriteString(env.Stdout, text)
 	return err

@@ -132,16 +132,22 @@ what it finds.`,
 		if err != nil {
 			return err
 		}
-		if t.State != status.ThreadPaused && !s.Task(t.ID).Status.Ended() {
+		state, back := "pauses at the end of its turn", fmt.Sprintf("`ralph thread resume %s` gives it back.", t.ID)
+		switch task := s.Task(t.ID); {
+		case task.Status == ralph.TaskDone:
+			state, back = "is done", "`ralph auto` begins another thread for what is still wanted."
+		case task.Status.Ended():
+			state, back = "has ended: it is "+string(task.Status), fmt.Sprintf("`ralph continue %s` has its agent go on with what it finds.", t.ID)
+		case t.State != status.ThreadPaused:
 			if _, _, err := perform(cmd, env, "thread-pause", action.Input{ID: args[0]}); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(env.Stdout, "%s pauses at the end of its turn.\nIts work is in %s.\n", t.ID, cmp.Or(t.Dir, "your checkout"))
+		fmt.Fprintf(env.Stdout, "%s %s.\nIts work is in %s.\n", t.ID, state, cmp.Or(t.Dir, "your checkout"))
 		if t.Session != "" {
 			fmt.Fprintf(env.Stdout, "The session of %s is %s.\n", t.Agent, t.Session)
 		}
-		fmt.Fprintf(env.Stdout, "`ralph thread resume %s` gives it back.\n", t.ID)
+		fmt.Fprintln(env.Stdout, back)
 		return nil
 	}
 	return cmd

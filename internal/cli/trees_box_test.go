@@ -219,7 +219,7 @@ func (y *testRepo) begin() {
 	if f := one[ralph.Prepared](y, y.do(id, ralph.Prepare{})); f.Error != "" {
 		y.t.Fatal(f.Error)
 	}
-	y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1})
+	y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, BasedOnSeq: 1})
 }
 
 // start gives a task a worktree and makes it ready.
@@ -287,9 +287,9 @@ func (y *testRepo) merge(members ...ralph.TaskID) ralph.Merged {
 	f := one[ralph.Merged](y, y.do(id, ralph.Merge{Members: members, Into: s.Plan.Integration.Tip, Free: len(y.x.Checks) == 0}))
 	switch {
 	case f.Advanced:
-		y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1})
+		y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, BasedOnSeq: 1})
 	case f.Conflict != nil:
-		y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskFailed, Saw: 1})
+		y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskFailed, BasedOnSeq: 1})
 	}
 	return f
 }
@@ -299,7 +299,7 @@ func (y *testRepo) land() ralph.Landed {
 	id := ralph.TaskID(fmt.Sprintf("land:job:0:%d", y.snapshot().Seq))
 	y.apply(ralph.TaskAdded{Task: ralph.Task{ID: id, Kind: ralph.KindLand, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id})
 	f := one[ralph.Landed](y, y.do(id, ralph.Land{}))
-	y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1})
+	y.apply(ralph.TaskEnded{ID: id, Status: ralph.TaskDone, BasedOnSeq: 1})
 	return f
 }
 

@@ -26,7 +26,7 @@ func TestKnownRedChecksAreNotBlamed(t *testing.T) {
 	if ran.Pass || len(ran.Results) != 1 || !strings.Contains(ran.Results[0].Output, y.tree(1)) {
 		t.Fatalf("checks: %+v", ran)
 	}
-	b := one[ralph.BaselineRan](y, y.do("t-1", ralph.Baseline{Commit: y.task("t-1").Run.Place.Base}))
+	b := one[ralph.BaselineRan](y, y.do("t-1", ralph.Baseline{Commit: y.task("t-1").Run.Worktree.Base}))
 	if len(b.Red) != 1 || b.Red[0] != "pwd; false" || len(b.Results) != 3 {
 		t.Fatalf("the baseline: %+v", b)
 	}
@@ -136,7 +136,7 @@ func TestASetUpThatFails(t *testing.T) {
 	y.write(".env", "KEY=1\n")
 	f = one[ralph.Prepared](y, y.do("t-1", ralph.Prepare{}))
 	want := "worktree.setup: `cat fixed || { echo first; echo last >&2; exit 3; }` failed (exit code 3): "
-	if !strings.HasPrefix(f.Error, want) || !strings.Contains(f.Error, "last") || y.task("t-1").Run.Place.Fails != 2 {
+	if !strings.HasPrefix(f.Error, want) || !strings.Contains(f.Error, "last") || y.task("t-1").Run.Worktree.Fails != 2 {
 		t.Fatalf("with a command that fails: %+v", f)
 	}
 	y.x.Setup.Commands, y.x.Setup.Timeout = []string{"sleep 60", "true"}, 50*time.Millisecond
@@ -174,11 +174,11 @@ func TestAMergeGate(t *testing.T) {
 	y := newYard(t, 1)
 	y.x.Config.InputTimeout = time.Minute
 	stage := y.merging("t-1")
-	g := one[ralph.Asked](y, y.do(stage, ralph.Ask{Kind: ralph.GateMerge, Text: "look", About: "t-1", Detail: "both sides"})).Gate
+	g := one[ralph.Asked](y, y.do(stage, ralph.Ask{Kind: ralph.ApprovalMerge, Text: "look", About: "t-1", Detail: "both sides"})).Approval
 	if g.About != "t-1" || g.Detail != "both sides" || g.Task != stage || !g.Deadline.IsZero() {
 		t.Errorf("the gate: %+v", g)
 	}
-	if g = one[ralph.Asked](y, y.outcome(stage, ralph.Ask{Kind: "question", Text: "which?"})).Gate; g.Deadline.IsZero() {
+	if g = one[ralph.Asked](y, y.outcome(stage, ralph.Ask{Kind: "question", Text: "which?"})).Approval; g.Deadline.IsZero() {
 		t.Errorf("the question: %+v", g)
 	}
 }

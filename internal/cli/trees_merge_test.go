@@ -32,7 +32,7 @@ func conflicting(t *testing.T, y *testRepo) ralph.TaskID {
 	}
 	y.apply(ralph.TaskAdded{Task: ralph.Task{
 		ID: "resolve:job:0:t-2:1", Kind: ralph.KindResolve, Parent: "t-2", Name: "Resolve the merge of task t-2", Status: ralph.TaskPending,
-		Run: ralph.Run{Place: ralph.Place{Branch: y.task("t-2").Run.Place.Branch, Base: y.task("t-2").Run.Place.Base}},
+		Run: ralph.Run{Worktree: ralph.Worktree{Branch: y.task("t-2").Run.Worktree.Branch, Base: y.task("t-2").Run.Worktree.Base}},
 	}})
 	return "resolve:job:0:t-2:1"
 }
@@ -211,13 +211,13 @@ func TestARedMergeIsResolved(t *testing.T) {
 				t.Errorf("advanced: %+v", a)
 			}
 			y.equal("the branch", y.git("rev-parse", y.snapshot().Plan.Integration.Branch), m.Commit)
-			y.apply(ralph.TaskEnded{ID: stage, Status: ralph.TaskDone, Saw: 1})
+			y.apply(ralph.TaskEnded{ID: stage, Status: ralph.TaskDone, BasedOnSeq: 1})
 			continue
 		}
 		if len(ran.Results) != 1 {
 			t.Errorf("a red check must stop the others: %+v", ran.Results)
 		}
-		y.apply(ralph.TaskEnded{ID: stage, Status: ralph.TaskFailed, Saw: 1})
+		y.apply(ralph.TaskEnded{ID: stage, Status: ralph.TaskFailed, BasedOnSeq: 1})
 	}
 	if q := y.task("t-2").Run.Queue.State; q != ralph.MergeRed {
 		t.Fatalf("the task is %q", q)
@@ -225,7 +225,7 @@ func TestARedMergeIsResolved(t *testing.T) {
 	id := ralph.TaskID("resolve:job:0:t-2:1")
 	y.apply(ralph.TaskAdded{Task: ralph.Task{
 		ID: id, Kind: ralph.KindResolve, Parent: "t-2", Name: "Resolve", Status: ralph.TaskPending,
-		Run: ralph.Run{Place: ralph.Place{Branch: "ralph/t-2"}},
+		Run: ralph.Run{Worktree: ralph.Worktree{Branch: "ralph/t-2"}},
 	}})
 	if p := y.start(id, 1); len(p.Conflicts) > 0 || p.Head == y.git("rev-parse", "main") {
 		t.Errorf("prepared: %+v", p)
@@ -381,7 +381,7 @@ func TestASpecLandsAsOneCommit(t *testing.T) {
 	if turn.Answer != "2 tasks accepted" {
 		t.Errorf("the turn: %+v", turn)
 	}
-	y.apply(ralph.TaskEnded{ID: verify, Status: ralph.TaskDone, Saw: 1})
+	y.apply(ralph.TaskEnded{ID: verify, Status: ralph.TaskDone, BasedOnSeq: 1})
 
 	land := ralph.TaskID("land:q-0001:0")
 	y.apply(ralph.TaskAdded{Task: ralph.Task{ID: land, Kind: ralph.KindLand}}, ralph.TaskStarted{ID: land})
@@ -435,7 +435,7 @@ func TestCleaningUpKeepsWhatHoldsWork(t *testing.T) {
 	y.merge("t-1")
 	y.start("t-2", 2)
 	y.turn("t-2", y.writes("half.txt", "half\n"))
-	y.apply(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskTimeout, Saw: 1})
+	y.apply(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskTimeout, BasedOnSeq: 1})
 	y.work("t-3", 1, y.writes("three.txt", "3\n")) // not merged
 	put(t, filepath.Join(y.tree(1), "stray.txt"), "of nobody\n")
 	out := worktree.Worktrees{Repo: y.parts.Repo}.CleanUp(t.Context(), y.snapshot())
@@ -467,13 +467,13 @@ func TestCleaningUpKnowsAMergeByItsParents(t *testing.T) {
 		first := y.merging("t-1")
 		took := one[ralph.Merged](y, y.do(first, ralph.Merge{Members: []ralph.TaskID{"t-1"}, Into: y.tip()}))
 		y.do(first, ralph.Advance{From: took.From, To: took.Commit})
-		y.apply(ralph.TaskEnded{ID: first, Status: ralph.TaskDone, Saw: 1})
+		y.apply(ralph.TaskEnded{ID: first, Status: ralph.TaskDone, BasedOnSeq: 1})
 		stage := y.merging("t-2")
 		m := one[ralph.Merged](y, y.do(stage, ralph.Merge{Members: []ralph.TaskID{"t-2"}, Into: y.tip()}))
 		if ran := one[ralph.ChecksRan](y, y.do(stage, ralph.Check{})); ran.Pass || m.Commit == "" {
 			t.Fatalf("%+v %+v", m, ran)
 		}
-		y.apply(ralph.TaskEnded{ID: stage, Status: ralph.TaskFailed, Saw: 1})
+		y.apply(ralph.TaskEnded{ID: stage, Status: ralph.TaskFailed, BasedOnSeq: 1})
 		y.git("update-ref", "refs/ralph/merge/spec", y.git("rev-parse", "ralph/t-1"))
 		if got := y.git("for-each-ref", "--format=%(objectname) %(subject)", "refs/ralph/merge/"); !strings.Contains(got, m.Commit) ||
 			strings.Contains(got, m.Commit+" PROJ-7") != (message != "") {

@@ -321,7 +321,7 @@ func TestWorkGoesOnWhereItWas(t *testing.T) {
 	y.begin()
 	y.start("t-1", 1)
 	y.turn("t-1", y.writes("half.txt", "half\n"))
-	y.apply(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed, Saw: 1}, ralph.TaskRetried{ID: "t-1"})
+	y.apply(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed, BasedOnSeq: 1}, ralph.TaskRetried{ID: "t-1"})
 	p := y.start("t-1", 1)
 	if p.Base != "" || p.Branch != "ralph/t-1" {
 		t.Errorf("prepared: %+v", p)

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ralph-loop/ralph/internal/demo"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/ui"
+	"github.com/ralph-loop/ralph/internal/ui/watch"
 	"github.com/ralph-loop/ralph/internal/workspace"
-	"github.com/spf13/cobra"
 )
 
 func newUI(env workspace.Env) *cobra.Command {
@@ -57,7 +59,7 @@ func runUI(ctx context.Context, env workspace.Env, f uiFlags) error {
 	if err != nil {
 		return err
 	}
-	source, err := ui.OpenRepository(env, root)
+	source, err := watch.Open(env, root)
 	if err != nil {
 		return err
 	}

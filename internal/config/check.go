@@ -36,6 +36,24 @@ func checkBranch(s string) string {
 	return ""
 }
 
+// checkTemplate wants a name of a branch that differs from spec to spec.
+func checkTemplate(s string) string {
+	switch {
+	case !strings.Contains(s, "{spec}") && !strings.Contains(s, "{id}"):
+		return "must have {spec} or {id} in it, so that each spec has a branch of its own"
+	case strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n\x7f~^:?*[\\"):
+		return "must be the name of a branch with {spec}, {id} or {date} in it, not " + show(s)
+	}
+	return ""
+}
+
+func checkRemote(s string) string {
+	if s == "" || strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n:/\\") {
+		return "must be the name of a git remote such as origin, not " + show(s)
+	}
+	return ""
+}
+
 func noneOrEnvName(s string) string {
 	if s == "" {
 		return ""
@@ -104,8 +122,12 @@ func checkWebhook(s string) string {
 func checkModel(s string) string {
 	service, model, found := strings.Cut(s, ":")
 	switch service {
-	case "", "codex":
+	case "":
 		if !found {
+			return ""
+		}
+	case "codex":
+		if !found || model != "" {
 			return ""
 		}
 	case "ollama", "openai", "responses", "anthropic":
@@ -113,7 +135,15 @@ func checkModel(s string) string {
 			return ""
 		}
 	}
-	return "must be ollama:<model>, openai:<model>, responses:<model>, anthropic:<model> or codex, not " + show(s)
+	return "must be ollama:<model>, openai:<model>, responses:<model>, anthropic:<model>, codex or codex:<model>, not " + show(s)
+}
+
+// checkFallback looks at a model that has to be one.
+func checkFallback(s string) string {
+	if s == "" {
+		return "must name a model such as ollama:qwen3"
+	}
+	return checkModel(s)
 }
 
 func checkAddr(s string) string {

@@ -35,6 +35,8 @@ type Config struct {
 	Sandbox                Sandbox           `yaml:"sandbox"`
 	Worktree               Worktree          `yaml:"worktree"`
 	Merge                  Merge             `yaml:"merge"`
+	Land                   Land              `yaml:"land"`
+	Inbox                  Inbox             `yaml:"inbox"`
 	AgentMode              AgentMode         `yaml:"agent_mode"`
 	Auto                   Auto              `yaml:"auto"`
 	Decision               Decision          `yaml:"decision"`
@@ -43,6 +45,7 @@ type Config struct {
 	Breakers               Breakers          `yaml:"breakers"`
 	Notify                 Notify            `yaml:"notify"`
 	Web                    Web               `yaml:"web"`
+	UI                     UI                `yaml:"ui"`
 	Fleet                  Fleet             `yaml:"fleet"`
 
 	from map[string]Source // by key; what is not in it has its default
@@ -216,6 +219,34 @@ type Merge struct {
 	Resolver        string `yaml:"resolver"` // agent, human
 }
 
+// Land is how the work of specs reaches people: on the base branch, or on a branch for each spec.
+type Land struct {
+	How       string        `yaml:"how"`    // commit, branch, pr
+	Branch    string        `yaml:"branch"` // the template of their names
+	Remote    string        `yaml:"remote"`
+	Draft     bool          `yaml:"draft"`
+	Labels    []string      `yaml:"labels"`
+	Reviewers []string      `yaml:"reviewers"`
+	AutoMerge string        `yaml:"auto_merge"` // off, when_green
+	Follow    bool          `yaml:"follow"`
+	Allow     []string      `yaml:"allow"` // whose reviews are followed
+	Poll      time.Duration `yaml:"poll"`
+}
+
+// Inbox says where specs come from beside people: issues of trackers.
+type Inbox struct {
+	Sources []IssueSource `yaml:"sources"`
+}
+
+// IssueSource is a query whose issues become specs.
+type IssueSource struct {
+	Service string        `yaml:"service"` // github, jira, ado
+	Repo    string        `yaml:"repo"`    // owner/name; "": sync.github.repo
+	Query   string        `yaml:"query"`
+	Every   time.Duration `yaml:"every"`
+	Allow   []string      `yaml:"allow"` // whose issues: team, anyone, names
+}
+
 // AgentMode bounds `ralph agent`; 0 is no limit, MaxFailures is at least 1.
 type AgentMode struct {
 	MaxSpecs    int     `yaml:"max_specs"`
@@ -231,18 +262,22 @@ type Auto struct {
 	Review string `yaml:"review"` // end, off
 }
 
-// Decision is the decision engine. Model is "", codex, or service:model.
+// Decision is the decision engine. A model is "", codex, codex:model, or service:model.
 type Decision struct {
-	Engine         string        `yaml:"engine"` // rules, llm
-	Model          string        `yaml:"model"`
-	BaseURL        string        `yaml:"base_url"`
-	MinConfidence  float64       `yaml:"min_confidence"` // 0 to 1
-	History        int           `yaml:"history"`
-	Cooldown       time.Duration `yaml:"cooldown"`
-	MaxCompactions int           `yaml:"max_compactions"`
+	Engine         string            `yaml:"engine"` // rules, llm
+	Model          string            `yaml:"model"`
+	Fallback       []string          `yaml:"fallback"`  // models, asked when that one cannot be
+	BaseURL        string            `yaml:"base_url"`  // of Model
+	BaseURLs       map[string]string `yaml:"base_urls"` // by model
+	KeyEnvs        map[string]string `yaml:"key_envs"`  // by model
+	Timeout        time.Duration     `yaml:"timeout"`
+	MinConfidence  float64           `yaml:"min_confidence"` // 0 to 1
+	History        int               `yaml:"history"`
+	Cooldown       time.Duration     `yaml:"cooldown"`
+	MaxCompactions int               `yaml:"max_compactions"`
 }
 
-// Guidance is for the guidance pipeline, which is not there yet.
+// Guidance is whether and by which model the first message of threads goes through guidance.
 type Guidance struct {
 	Mode  string `yaml:"mode"` // off, demo
 	Model string `yaml:"model"`
@@ -266,27 +301,37 @@ type LivingDocs struct {
 
 // GitHub is the sync target GitHub Issues.
 type GitHub struct {
-	Enabled  bool   `yaml:"enabled"`
-	Repo     string `yaml:"repo"` // owner/name; "": from the origin remote
-	TokenEnv string `yaml:"token_env"`
-	BaseURL  string `yaml:"base_url"` // "": github.com
+	Enabled  bool              `yaml:"enabled"`
+	Repo     string            `yaml:"repo"` // owner/name; "": from the origin remote
+	TokenEnv string            `yaml:"token_env"`
+	BaseURL  string            `yaml:"base_url"` // "": github.com
+	Board    string            `yaml:"board"`    // of its fields: orgs/acme/7; "": none
+	Labels   map[string]string `yaml:"labels"`   // by moment: start, done, failed, question
+	States   map[string]string `yaml:"states"`
+	Fields   map[string]string `yaml:"fields"`
 }
 
 // Jira is the sync target Jira.
 type Jira struct {
-	Enabled  bool   `yaml:"enabled"`
-	URL      string `yaml:"url"`
-	Project  string `yaml:"project"`
-	UserEnv  string `yaml:"user_env"`
-	TokenEnv string `yaml:"token_env"`
+	Enabled  bool              `yaml:"enabled"`
+	URL      string            `yaml:"url"`
+	Project  string            `yaml:"project"`
+	UserEnv  string            `yaml:"user_env"`
+	TokenEnv string            `yaml:"token_env"`
+	Labels   map[string]string `yaml:"labels"` // by moment: start, done, failed, question
+	States   map[string]string `yaml:"states"`
+	Fields   map[string]string `yaml:"fields"`
 }
 
 // ADO is the sync target Azure DevOps.
 type ADO struct {
-	Enabled  bool   `yaml:"enabled"`
-	URL      string `yaml:"url"`
-	Project  string `yaml:"project"`
-	TokenEnv string `yaml:"token_env"`
+	Enabled  bool              `yaml:"enabled"`
+	URL      string            `yaml:"url"`
+	Project  string            `yaml:"project"`
+	TokenEnv string            `yaml:"token_env"`
+	Labels   map[string]string `yaml:"labels"` // by moment: start, done, failed, question
+	States   map[string]string `yaml:"states"`
+	Fields   map[string]string `yaml:"fields"`
 }
 
 // Breakers are the circuit breakers of the sync targets.
@@ -325,6 +370,26 @@ type Fleet struct {
 	Address   string `yaml:"address"`
 	Namespace string `yaml:"namespace"`
 	TaskQueue string `yaml:"task_queue"`
+	Remote    string `yaml:"remote"` // by which all machines reach the repository: a name, or an address
+}
+
+// Models are the models that are asked for decisions, in their order, none twice.
+func (d Decision) Models() []string {
+	var all []string
+	for _, name := range append([]string{d.Model}, d.Fallback...) {
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Address is where a model of decisions is asked; "" is its usual address.
+func (d Decision) Address(model string) string {
+	if at := d.BaseURLs[model]; at != "" || model != d.Model {
+		return at
+	}
+	return d.BaseURL
 }
 
 // AgentSpec returns the agent with the name; `gpt` is another name of codex.

@@ -68,13 +68,16 @@ func addedLater(key string) bool {
 	if strings.HasPrefix(key, "agents.") {
 		return slices.Contains([]string{"output", "events", "resume", "base_url", "key_env", "window"}, leaf(key))
 	}
-	for _, section := range []string{"diff.", "sandbox.", "budget.spec.", "budget.task."} {
+	for _, section := range []string{"diff.", "sandbox.", "land.", "inbox.", "budget.spec.", "budget.task.", "ui."} {
 		if strings.HasPrefix(key, section) {
 			return true
 		}
 	}
+	if strings.HasPrefix(key, "sync.") && slices.Contains([]string{"board", "labels", "states", "fields"}, leaf(key)) {
+		return true
+	}
 	return slices.Contains([]string{
-		"agent.mcp", "auto.review", "errors.count_timeouts", "gate.self", "gate.shims", "limits.wait", "quality.baseline", "quality.changes", "quality.pass_env", "commit.message", "commit.anchors", "errors.rate_limit_patience", "errors.network_retry", "log.level",
+		"agent.mcp", "auto.review", "fleet.remote", "errors.count_timeouts", "gate.self", "gate.shims", "limits.wait", "quality.baseline", "quality.changes", "quality.pass_env", "commit.message", "commit.anchors", "decision.fallback", "decision.base_urls", "decision.key_envs", "decision.timeout", "errors.rate_limit_patience", "errors.network_retry", "log.level",
 	}, key)
 }
 
@@ -324,7 +327,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	if strings.Contains(all.String(), "hush") || !strings.Contains(all.String(), "hello") {
 		t.Error(all.String())
 	}
-	for _, text := range []string{"sync: {github: {token_env: hush-hush}}", "notify: {webhooks: ['hush hush']}", "agents: {claude: {env: {A: [hush]}}}", "decision: {base_url: 'https://a:hush@b'}"} {
+	for _, text := range []string{"sync: {github: {token_env: hush-hush}}", "notify: {webhooks: ['hush hush']}", "agents: {claude: {env: {A: [hush]}}}", "decision: {base_url: 'https://a:hush@b'}", "decision: {key_envs: {'openai:m': hush-hush}}", "decision: {base_urls: {'openai:m': 'https://a:hush@b'}}"} {
 		if _, err := load([]byte(text), "f", nil, nil); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -399,5 +402,36 @@ func TestEventRows(t *testing.T) {
 		if b, _ := again.AgentSpec("mine"); cmp.Diff(want, b.Events) != "" {
 			t.Errorf("%s reads as %+v", s.Text(), b.Events)
 		}
+	}
+}
+
+// What a file over the settings does not name is as it is without it, variables of the environment too.
+func TestLoadOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	base := write("config.yaml", "version: 1\nparallel: 3\ntask: {max_iterations: 7, timeout: 1h}\nagents: {me: {driver: exec, command: [a]}}\n")
+	over := write("over.yaml", "version: 1\ntask: {timeout: 2h}\ngate: {scope: session}\nagents: {me: {args: [b]}}\n")
+	c, err := LoadOver(base, over, []string{"RALPH_GATE_SCOPE=agent", "RALPH_LOG_LEVEL=debug"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := c.AgentSpec("me")
+	if c.Parallel != 3 || c.Task.MaxIterations != 7 || c.Task.Timeout != 2*time.Hour || c.Gate.Scope != "session" || c.Log.Level != "debug" || len(a.Command) != 1 || len(a.Args) != 1 {
+		t.Errorf("%+v %+v", c, a)
+	}
+	for text, want := range map[string]string{"version: 1\ntask: {timeout: 2x}\n": "bad.yaml:2: `task.timeout`", "version: 2\n": "must be 1", "version: 1\nxyz: 1\n": "xyz"} {
+		if _, err := LoadOver(base, write("bad.yaml", text), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := LoadOver(base, filepath.Join(dir, "none.yaml"), nil); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+		t.Error(err)
 	}
 }

@@ -49,10 +49,11 @@ func Defaults() Config {
 		Sandbox:   Sandbox{Kind: "auto", Write: agentFolders(), Hide: powers(), HidePrivate: true},
 		Worktree:  Worktree{SetupTimeout: 10 * time.Minute},
 		Merge:     Merge{Auto: true, Batch: 1, ConflictRetries: 3, Resolver: "agent"},
+		Land:      Land{How: "commit", Branch: "ralph/{spec}", Remote: "origin", AutoMerge: "off", Follow: true, Allow: []string{"team"}, Poll: time.Minute},
 		AgentMode: AgentMode{MaxFailures: 3, OnFailure: "stash"},
 		Auto:      Auto{Commit: "end", Review: "end"},
 		Decision: Decision{
-			Engine: "rules", MinConfidence: 0.6, History: 10, Cooldown: time.Second, MaxCompactions: 3,
+			Engine: "rules", Timeout: time.Minute, MinConfidence: 0.6, History: 10, Cooldown: time.Second, MaxCompactions: 3,
 		},
 		Guidance: Guidance{Mode: "off"},
 		Sync: Sync{
@@ -68,7 +69,7 @@ func Defaults() Config {
 			ADO:    breaker,
 		},
 		Web:   Web{Addr: "127.0.0.1:7777"},
-		Fleet: Fleet{Engine: "temporal", Address: "127.0.0.1:7233", Namespace: "default", TaskQueue: "ralph"},
+		Fleet: Fleet{Engine: "temporal", Address: "127.0.0.1:7233", Namespace: "default", TaskQueue: "ralph", Remote: "origin"},
 	}
 }
 

@@ -76,6 +76,7 @@ func TestEditRefuses(t *testing.T) {
 		{"one of a mapping (message 16)", "", "agents.claude.env.VAR", "1", "unknown key `agents.claude.env.VAR` on the command line; `agents.claude.env` is one value, set as a whole: `agents.claude.env={VAR: 1}`"},
 		{"one of a mapping of a new agent", "", "agents.x.env.VAR", "1", "unknown key `agents.x.env.VAR` on the command line; `agents.x.env` is one value, set as a whole: `agents.x.env={VAR: 1}`"},
 		{"what may be a secret is not said again", "", "agents.x.env.TOKEN", "ghp_0123456789abcdef", "unknown key `agents.x.env.TOKEN` on the command line; `agents.x.env` is one value, set as a whole: `agents.x.env={TOKEN: ...}`"},
+		{"a section", "", "agents.codex", "{command: [codex]}", "`agents.codex` on the command line is a section, not a value: set its keys one by one; `ralph config show` lists them"},
 		{"one price", "", "prices.m", "2", "unknown key `prices.m` on the command line; `prices` is one value, set as a whole: `prices={m: 2}`"},
 		{"bad value", "", "parallel", "two", "command line: `parallel` must be a whole number from 1 to 64, not `two`"},
 		{"broken file", "a: [", "parallel", "2", "ralph/config.yaml:1: is no valid YAML: did not find expected node content"},

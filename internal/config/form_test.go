@@ -116,15 +116,15 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: value %s, default %s", key, yamlText(f.Value), yamlText(f.Default))
 		}
 	}
-	c := mustLoad(t, "agents: {mine: {driver: exec, model: x}}\nguidance: {model: 'ollama:llama3.2'}\n", nil, nil)
+	c := mustLoad(t, "agents: {mine: {driver: exec, model: x}}\nfleet: {task_queue: mine}\n", nil, nil)
 	for _, f := range c.Fields() {
 		switch f.Key {
 		case "agents.mine.model":
 			if f.Value != "x" || f.Default != "" || f.From.Line != 1 {
 				t.Errorf("%+v", f)
 			}
-		case "guidance.model":
-			if !f.Later {
+		case "fleet.task_queue":
+			if f.Later || f.Value != "mine" {
 				t.Errorf("%+v", f)
 			}
 		}

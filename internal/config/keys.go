@@ -180,6 +180,17 @@ func (c *Config) checkKeys() []key {
 		{path: "merge.auto", v: onOff(&m.Auto), doc: "merge finished tasks without asking"},
 		{path: "merge.batch", v: count(&m.Batch, 1), doc: "tasks tested together; a red batch is bisected"},
 		{path: "merge.conflict_retries", v: upTo(&m.ConflictRetries, 0, 100), doc: "tries to resolve a conflict before a person is asked"},
+		{path: "land.how", v: oneOf(&c.Land.How, "commit", "branch", "pr"), doc: "how the work of a spec reaches people: `commit`: on the base branch; `branch`: on a branch for each spec, pushed to `land.remote` and never forced, with the text of its pull request in a file; `pr`: that branch, and its pull request at GitHub. A spec may say so itself (docs/issues.md). `branch` and `pr` work in worktrees"},
+		{path: "land.branch", v: plainText(&c.Land.Branch, checkTemplate), doc: "the name of that branch, with `{spec}` (its file without .md), `{id}` and `{date}`"},
+		{path: "land.remote", v: plainText(&c.Land.Remote, checkRemote), doc: "the git remote that it is pushed to"},
+		{path: "land.draft", v: onOff(&c.Land.Draft), doc: "pull requests are opened as drafts"},
+		{path: "land.labels", v: list{p: &c.Land.Labels}, doc: "labels that pull requests get"},
+		{path: "land.reviewers", v: list{p: &c.Land.Reviewers}, doc: "who is asked to review them"},
+		{path: "land.auto_merge", v: oneOf(&c.Land.AutoMerge, "off", "when_green"), doc: "`when_green`: ralph merges its pull request when the checks of the service are green, and nobody asked for changes"},
+		{path: "land.follow", v: onOff(&c.Land.Follow), doc: "red checks of the service and what reviewers say become another round of the spec on the same branch, up to `construct.max_rounds` rounds"},
+		{path: "land.allow", v: list{p: &c.Land.Allow}, doc: "whose reviews: `team` (owners, members and collaborators of the repository), `anyone`, or names"},
+		{path: "land.poll", v: span{&c.Land.Poll, true}, doc: "time between two looks at a pull request"},
+		{path: "inbox.sources", v: sourceList{&c.Inbox.Sources}, doc: "issues that become specs: `[{service: github, query: 'label:ralph is:open', every: 5m, allow: [team]}]`; `service` may be jira or ado; `repo` is another than `sync.github.repo` (docs/issues.md)"},
 		{path: "merge.resolver", v: oneOf(&m.Resolver, "agent", "human"), doc: "who resolves conflicts that git cannot"},
 	}
 }
@@ -194,14 +205,18 @@ func (c *Config) modeKeys() []key {
 		{path: "auto.commit", v: oneOf(&c.Auto.Commit, "end", "turn", "never"), doc: "when a thread of `ralph auto` in your checkout commits: once when it is finished and its checks are green, after each turn, or never"},
 		{path: "auto.review", v: oneOf(&c.Auto.Review, "end", "off"), doc: "a finished thread that changed files is reviewed before it stops, or not"},
 		{path: "decision.engine", v: oneOf(&d.Engine, "rules", "llm"), doc: "who decides after a turn of `ralph auto`: the rules alone, or a model within the rules (docs/decisions.md)"},
-		{path: "decision.model", v: plainText(&d.Model, checkModel), doc: "`ollama:<model>`, `openai:<model>`, `responses:<model>` or `anthropic:<model>`; its key is in the variable that the provider names (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`)"},
-		{path: "decision.base_url", v: plainText(&d.BaseURL, checkURL), doc: "address of the model's service; empty: its usual one"},
+		{path: "decision.model", v: plainText(&d.Model, checkModel), doc: "`ollama:<model>`, `openai:<model>`, `responses:<model>`, `anthropic:<model>`, or `codex` (`codex:<model>`), which is the agent of that name; the key of a service is in the variable that its provider names (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`)"},
+		{path: "decision.fallback", v: list{&d.Fallback, checkFallback}, doc: "models that are asked in this order when that one cannot be asked; after the last the rules decide"},
+		{path: "decision.base_url", v: plainText(&d.BaseURL, checkURL), doc: "address of the service of `decision.model`; empty: its usual one"},
+		{path: "decision.base_urls", v: table{p: &d.BaseURLs, want: "addresses by model, such as {'ollama:qwen3': 'http://127.0.0.1:11434'}", checkKey: checkFallback, checkValue: checkURL}, doc: "addresses by model, for those of `decision.fallback` and of `ralph decide --model`"},
+		{path: "decision.key_envs", v: table{p: &d.KeyEnvs, want: "names of variables by model, such as {'openai:m1': MY_KEY}", checkKey: checkFallback, checkValue: checkTokenEnv}, doc: "names of the environment variables with the keys, by model: an address of your own gets no key unless it is named here"},
+		{path: "decision.timeout", v: span{&d.Timeout, true}, doc: "time that each model has for its answer, with all its tries"},
 		{path: "decision.min_confidence", v: share(&d.MinConfidence), doc: "below it the run pauses"},
 		{path: "decision.history", v: count(&d.History, 0), doc: "earlier decisions that the model sees"},
 		{path: "decision.cooldown", v: duration(&d.Cooldown), doc: "rest of a thread after a turn that changed nothing; it doubles with each one more, up to a minute"},
 		{path: "decision.max_compactions", v: count(&d.MaxCompactions, 0), doc: "compactions within 5 turns before a thread stops; 0: never"},
-		{path: "guidance.mode", v: oneOf(&g.Mode, "off", "demo"), doc: "the guidance pipeline; also `OPENAGENTS_GUIDANCE_MODE`"},
-		{path: "guidance.model", v: plainText(&g.Model, checkModel), doc: "its model, as in `decision.model`; also `OPENAGENTS_GUIDANCE_MODEL`"},
+		{path: "guidance.mode", v: oneOf(&g.Mode, "off", "demo"), doc: "`demo`: before its first turn a model understands and plans what a thread of `ralph auto` is asked for, and after each turn says what is next (docs/auto.md); also `OPENAGENTS_GUIDANCE_MODE`"},
+		{path: "guidance.model", v: plainText(&g.Model, checkModel), doc: "its model, as in `decision.model`, before a local Ollama; empty: those of `decision` with the engine `llm`, else `codex`; also `OPENAGENTS_GUIDANCE_MODEL`"},
 	}
 }
 
@@ -209,8 +224,8 @@ func (c *Config) serviceKeys() []key {
 	s, n, f := &c.Sync, &c.Notify, &c.Fleet
 	k := []key{
 		{path: "sync.every_tasks", v: count(&s.EveryTasks, 0), doc: "push progress after so many tasks; 0: only at the end"},
-		{path: "sync.living_docs.enabled", v: onOff(&s.LivingDocs.Enabled), doc: "keep pages about the work in the repository"},
-		{path: "sync.living_docs.path", v: plainText(&s.LivingDocs.Path, checkLocal), doc: "the folder of these pages"},
+		{path: "sync.living_docs.enabled", v: onOff(&s.LivingDocs.Enabled), doc: "keep a page about each spec that is done, and an index of them, committed with the spec (docs/issues.md)"},
+		{path: "sync.living_docs.path", v: plainText(&s.LivingDocs.Path, checkLocal), doc: "the folder of these pages, relative to the repository"},
 		{path: "sync.github.enabled", v: onOff(&s.GitHub.Enabled), doc: "push progress to GitHub"},
 		{path: "sync.github.repo", v: plainText(&s.GitHub.Repo, checkRepo), doc: "`owner/name`; empty: from the remote `origin`"},
 		{path: "sync.github.token_env", v: plainText(&s.GitHub.TokenEnv, checkTokenEnv), doc: "name of the environment variable with the token"},
@@ -225,6 +240,10 @@ func (c *Config) serviceKeys() []key {
 		{path: "sync.ado.project", v: plainText(&s.ADO.Project, nil), doc: "name of the project"},
 		{path: "sync.ado.token_env", v: plainText(&s.ADO.TokenEnv, checkTokenEnv), doc: "name of the environment variable with the token"},
 	}
+	k = append(k, key{path: "sync.github.board", v: plainText(&s.GitHub.Board, checkBoard), doc: "the project whose fields `sync.github.fields` sets: `orgs/acme/7` or `users/anna/7`"})
+	k = append(k, momentKeys("sync.github.", &s.GitHub.Labels, &s.GitHub.States, &s.GitHub.Fields)...)
+	k = append(k, momentKeys("sync.jira.", &s.Jira.Labels, &s.Jira.States, &s.Jira.Fields)...)
+	k = append(k, momentKeys("sync.ado.", &s.ADO.Labels, &s.ADO.States, &s.ADO.Fields)...)
 	k = append(k, breakerKeys("breakers.github.", &c.Breakers.GitHub)...)
 	k = append(k, breakerKeys("breakers.jira.", &c.Breakers.Jira)...)
 	k = append(k, breakerKeys("breakers.ado.", &c.Breakers.ADO)...)
@@ -235,10 +254,12 @@ func (c *Config) serviceKeys() []key {
 		key{path: "notify.events", v: table{p: &n.Events, want: "events with their sounds, such as {step-complete: aiComplete}", checkKey: checkNoticeEvent, checkValue: checkSound}, doc: "event to sound, `none` for silence; events that are not named keep their usual sounds, see notifications.md"},
 		key{path: "web.addr", v: plainText(&c.Web.Addr, checkAddr), doc: "where the dashboard listens, host:port"},
 		key{path: "web.open", v: onOff(&c.Web.Open), doc: "open the browser"},
+		key{path: "ui.keys", v: keysOf(&c.UI.Keys), doc: "keys of `ralph ui` and of the dashboard by action, or by what they do on the screen: `{pause: P, skip: S}`; the others stay as they are (docs/ui.md)"},
 		key{path: "fleet.engine", v: oneOf(&f.Engine, "temporal"), doc: "what carries work to other machines"},
 		key{path: "fleet.address", v: plainText(&f.Address, checkAddr), doc: "its address, host:port"},
 		key{path: "fleet.namespace", v: plainText(&f.Namespace, checkFilled), doc: "its namespace"},
-		key{path: "fleet.task_queue", v: plainText(&f.TaskQueue, checkFilled), doc: "the queue that workers read"},
+		key{path: "fleet.task_queue", v: plainText(&f.TaskQueue, checkFilled), doc: "how the names of its queues begin: workers read those of one fleet"},
+		key{path: "fleet.remote", v: plainText(&f.Remote, nil), doc: "the git remote by which all machines reach the repository: its name, or an address"},
 	)
 }
 

@@ -16,12 +16,7 @@ type later struct {
 }
 
 func notBuilt() []later {
-	return []later{
-		{key: "guidance"},
-		{key: "sync"},
-		{key: "breakers"},
-		{key: "fleet"},
-	}
+	return nil
 }
 
 // Later returns a sentence for each setting of c that is not at its default

@@ -37,6 +37,29 @@ func Load(path string, env []string, flags map[string]string) (Config, error) {
 	return load(data, name, env, flags)
 }
 
+// LoadOver returns the settings as Load does, with those of another file over all of them: what
+// that does not name is as it is without it.
+func LoadOver(path, over string, env []string) (Config, error) {
+	name := filepath.ToSlash(over)
+	data, err := readFile(over)
+	if err == nil && data == nil {
+		err = errors.New("is not there")
+	}
+	if err != nil {
+		return Defaults(), &Error{[]Problem{{Source: Source{Kind: FromFile, File: name}, What: err.Error()}}}
+	}
+	base, err := readFile(path)
+	if err != nil {
+		return Load(path, env, nil) // which says it
+	}
+	l := newLoader(filepath.ToSlash(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))))
+	l.readFile(base)
+	l.readEnv(env)
+	l.file = name
+	l.readFile(data)
+	return l.loaded()
+}
+
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,17 +84,28 @@ func readFile(path string) ([]byte, error) {
 }
 
 func load(data []byte, name string, env []string, flags map[string]string) (Config, error) {
-	l := loader{c: Defaults(), file: name}
-	l.c.from = make(map[string]Source)
-	l.index()
+	l := newLoader(name)
 	l.readFile(data)
 	l.readEnv(env)
 	l.readFlags(flags)
+	return l.loaded()
+}
+
+// newLoader begins with the defaults. file is the name of the one that is read first.
+func newLoader(file string) *loader {
+	l := &loader{c: Defaults(), file: file}
+	l.c.from = make(map[string]Source)
+	l.index()
+	return l
+}
+
+// loaded is what all layers come to.
+func (l *loader) loaded() (Config, error) {
 	l.nameAgents()
 	l.validate()
 	if l.dropped > 0 {
 		l.problems = append(l.problems, Problem{
-			Source: Source{Kind: FromFile, File: name}, What: fmt.Sprintf("%d more problems", l.dropped),
+			Source: Source{Kind: FromFile, File: l.file}, What: fmt.Sprintf("%d more problems", l.dropped),
 		})
 	}
 	if len(l.problems) > 0 {

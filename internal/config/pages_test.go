@@ -124,9 +124,8 @@ func TestLater(t *testing.T) {
 		{"mode: step\nrequire_approval_to_start: true\n", nil},
 		{"gate: {approvals: policy, allow: [make], timeout: 1h, on_timeout: stop, scope: session}\n", nil},
 		{"notify: {sounds: true}\nweb: {open: true}\nbase_branch: main\n", nil},
-		{"sync: {every_tasks: 7}\n", []string{
-			"`sync.every_tasks` is set, but what it does is not built yet: it has no effect",
-		}},
+		{"sync: {every_tasks: 7}\n", nil},
+		{"fleet: {namespace: mine}\n", nil},
 		{"gate: {extra_patterns: [kubectl], pre_approved: [kubectl get]}\n", nil},
 		{"agent: {primary: codex, fallback: [claude, opencode]}\n", nil},
 	} {

@@ -70,6 +70,8 @@ func (p Problem) Error() string {
 		switch inner := strings.TrimPrefix(p.Key, p.Within+"."); {
 		case p.Within != "":
 			out += fmt.Sprintf("; %s is one value, set as a whole: %s", show(p.Within), show(p.Within+"={"+inner+": "+cmp.Or(p.Value, "...")+"}"))
+		case p.Nearest == p.Key && p.Key != "":
+			out = fmt.Sprintf("%s on the %s is a section, not a value: set its keys one by one; `ralph config show` lists them", show(p.Key), p.Source)
 		case p.Nearest != "":
 			out += fmt.Sprintf("; did you mean %s?", show(p.Nearest))
 		default:

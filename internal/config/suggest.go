@@ -64,7 +64,7 @@ func (l *loader) within(path string) string {
 			known = l.known[l.likeAgent(at)]
 		}
 		switch known.(type) {
-		case table, priceList:
+		case table, priceList, keyMap:
 			return at
 		}
 	}

@@ -45,7 +45,7 @@ func acts(key string) bool {
 	if strings.HasPrefix(key, "agents.") {
 		return slices.Contains([]string{"driver", "command", "args", "env", "pass_env", "prompt", "project", "resume", "scenario", "base_url", "key_env"}, leaf(key))
 	}
-	for _, section := range []string{"sandbox.", "diff.", "notify."} {
+	for _, section := range []string{"sandbox.", "diff.", "notify.", "land.", "inbox."} {
 		if strings.HasPrefix(key, section) {
 			return true
 		}
@@ -53,6 +53,7 @@ func acts(key string) bool {
 	return slices.Contains([]string{
 		"quality.commands", "quality.pass_env", "test.command", "worktree.setup", "worktree.copy", "web.addr",
 		"gate.approvals", "gate.patterns", "gate.pre_approved", "gate.allow", "gate.shims", "gate.self",
+		"decision.base_url", "decision.base_urls", "decision.key_envs", "sync.github.base_url", "sync.github.repo", "sync.github.token_env",
 	}, key)
 }
 

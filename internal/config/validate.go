@@ -44,6 +44,15 @@ func validate(c Config) []Problem {
 	if j := c.Sync.Jira; j.Enabled && j.Project == "" {
 		complain("must be set when `sync.jira.enabled` is true", "sync.jira.project", "sync.jira.enabled")
 	}
+	if a := c.Sync.ADO; a.Enabled && a.URL == "" {
+		complain("must be set when `sync.ado.enabled` is true", "sync.ado.url", "sync.ado.enabled")
+	}
+	if a := c.Sync.ADO; a.Enabled && a.Project == "" {
+		complain("must be set when `sync.ado.enabled` is true", "sync.ado.project", "sync.ado.enabled")
+	}
+	if g := c.Sync.GitHub; len(g.Fields) > 0 && g.Board == "" {
+		complain("must name the project whose fields `sync.github.fields` sets", "sync.github.board", "sync.github.fields")
+	}
 	if a, b, event := sameEvent(c.Notify.Events); event != "" {
 		complain(fmt.Sprintf("has the event %s twice, as %s and as %s", event, show(a), show(b)), "notify.events")
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/termtext"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -215,7 +216,7 @@ func (c *Console) write(ticks <-chan time.Time) {
 		now := time.Now()
 		columns, rows := 0, 0
 		if c.env.Terminal {
-			columns, rows = Size()
+			columns, rows = termtext.Size()
 		}
 		c.mu.Lock()
 		lines, closed, log, bell := c.queue, c.closed, c.log, c.bell

@@ -21,7 +21,7 @@ type panel struct {
 	main   activity // stages, and tasks in place
 	merge  activity
 	queued map[ralph.TaskID]bool
-	asking map[ralph.GateID]bool
+	asking map[ralph.ApprovalID]bool
 }
 
 // activity is one line of the panel. An empty stage is no activity.
@@ -36,7 +36,7 @@ type activity struct {
 }
 
 func newPanel() *panel {
-	return &panel{slots: map[int]*activity{}, slotOf: map[ralph.TaskID]int{}, queued: map[ralph.TaskID]bool{}, asking: map[ralph.GateID]bool{}}
+	return &panel{slots: map[int]*activity{}, slotOf: map[ralph.TaskID]int{}, queued: map[ralph.TaskID]bool{}, asking: map[ralph.ApprovalID]bool{}}
 }
 
 // line is where the activity of a task is shown.
@@ -106,26 +106,26 @@ func (p *panel) seeQueue(e ralph.Event, s *ralph.State) {
 			p.landed(t.Members)
 		}
 	case ralph.Asked:
-		p.asking[f.Gate.ID] = true
-		if f.Gate.InTurn { // its turn goes on, and keeps its slot
-			p.line(f.Gate.Task).note = waitNote(f.Gate.ID)
+		p.asking[f.Approval.ID] = true
+		if f.Approval.InTurn { // its turn goes on, and keeps its slot
+			p.line(f.Approval.Task).note = waitNote(f.Approval.ID)
 			break
 		}
-		if p.slotOf[f.Gate.Task] > 0 { // who waits holds no slot (B-054)
-			p.leave(f.Gate.Task)
+		if p.slotOf[f.Approval.Task] > 0 { // who waits holds no slot (B-054)
+			p.leave(f.Approval.Task)
 		} else {
-			*p.line(f.Gate.Task) = activity{stage: "WAITING", what: "for your word on " + string(f.Gate.ID), since: e.At}
+			*p.line(f.Approval.Task) = activity{stage: "WAITING", what: "for your word on " + string(f.Approval.ID), since: e.At}
 		}
 	case ralph.Answered:
 		delete(p.asking, f.ID)
 		p.heard(waitNote(f.ID))
 	case ralph.JobEnded:
-		p.asking, p.queued = map[ralph.GateID]bool{}, map[ralph.TaskID]bool{}
+		p.asking, p.queued = map[ralph.ApprovalID]bool{}, map[ralph.TaskID]bool{}
 	}
 }
 
 // waitNote is what is said of an agent that waits in the middle of its turn.
-func waitNote(id ralph.GateID) string { return "waits for your word on " + string(id) }
+func waitNote(id ralph.ApprovalID) string { return "waits for your word on " + string(id) }
 
 // heard takes a note away.
 func (p *panel) heard(note string) {
@@ -157,7 +157,7 @@ func nameOf(s *ralph.State, id ralph.TaskID) string {
 	switch {
 	case t == nil:
 		return ""
-	case t.IsBuild() && t.Run.Place.Slot > 0:
+	case t.IsBuild() && t.Run.Worktree.Slot > 0:
 		return string(t.ID) + " " + t.Name
 	}
 	return t.Name

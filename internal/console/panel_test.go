@@ -54,12 +54,12 @@ func TestPanel(t *testing.T) {
 	}
 	at = follow(p, s,
 		ralph.TurnEnded{Task: "t-aaaa", Signal: ralph.Signal{Kind: ralph.SignalProgress, Percent: 40, Text: "half\nway"}}, turn("t-aaaa"),
-		ralph.TaskEnded{ID: "t-bbbb", Status: ralph.TaskDone, Saw: 1, Slot: 2}, ralph.MergeQueued{Task: "t-bbbb"})
+		ralph.TaskEnded{ID: "t-bbbb", Status: ralph.TaskDone, BasedOnSeq: 1, Slot: 2}, ralph.MergeQueued{Task: "t-bbbb"})
 	want = []string{"[1] BUILD · t-aaaa name of t-aaaa · iteration 2 · me · 2s · 40% half way", "merge queue: 1"}
 	if diff := cmp.Diff(want, p.rows(at, 10)); diff != "" {
 		t.Errorf("one done, one further (-want +got):\n%s", diff)
 	}
-	at = follow(p, s, ralph.Asked{Gate: ralph.Gate{ID: "g-1a2b", Kind: "question", Task: "t-aaaa"}}, ralph.TaskStarted{ID: "t-bbbb", Slot: 1})
+	at = follow(p, s, ralph.Asked{Approval: ralph.Approval{ID: "g-1a2b", Kind: "question", Task: "t-aaaa"}}, ralph.TaskStarted{ID: "t-bbbb", Slot: 1})
 	want = []string{"[1] START · t-bbbb name of t-bbbb · 0s", "merge queue: 1 · 1 waiting for you: ralph gates"}
 	if diff := cmp.Diff(want, p.rows(at, 10)); diff != "" {
 		t.Errorf("one asks, the slot goes to another (-want +got):\n%s", diff)

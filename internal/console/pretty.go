@@ -1,15 +1,19 @@
 package console
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/termtext"
+)
 
 // The colours of a terminal line, as SGR parameters.
 const (
 	plainText = ""
-	bold      = "1"
-	dim       = "2"
+	bold      = termtext.Bold
+	dim       = termtext.Dim
 	red       = "31"
 	green     = "32"
-	yellow    = "33"
+	yellow    = termtext.Yellow
 	cyan      = "36"
 )
 
@@ -71,5 +75,5 @@ func (c *Console) paint(color, text string) string {
 	if !c.color || color == plainText {
 		return text
 	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	return termtext.Paint(color, text)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/termtext"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -46,7 +47,7 @@ func Watch(ctx context.Context, env workspace.Env, asJSON bool) error {
 	case asJSON:
 		w.show = (&objects{out: env.Stdout}).show
 	case env.Terminal:
-		s := &onTerminal{env: env, size: Size}
+		s := &onTerminal{env: env, size: termtext.Size}
 		defer s.leave()
 		w.show = s.show
 		w.signals = make(chan os.Signal, 4)
@@ -199,7 +200,7 @@ const (
 
 func (s *onTerminal) show(l frame) error {
 	columns, rows := s.size()
-	lines := Dress(s.env, action.Commands(status.Text(l.state, l.engine, l.now)), columns)
+	lines := termtext.Lines(action.Commands(status.Text(l.state, l.engine, l.now)), columns, s.env.Terminal && termtext.Colored(s.env.Environ))
 	s.text = strings.Join(lines, "\n") + "\n"
 	doing := "no engine runs" // said here too: on a small terminal its line may not fit
 	if l.engine.Alive {
@@ -210,7 +211,7 @@ func (s *onTerminal) show(l frame) error {
 		foot = fmt.Sprintf("... %d more: ralph status   %s", len(lines)-most, foot)
 		lines = lines[:most]
 	}
-	c := Console{color: colored(s.env)}
+	c := Console{color: s.env.Terminal && termtext.Colored(s.env.Environ)}
 	var b strings.Builder
 	b.WriteString(homeCursor)
 	for _, line := range lines {

@@ -14,51 +14,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
-
-// Long lines go on below their own beginning, and no word is lost.
-func TestWrap(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string][]string{
-		"":                                     {""},
-		"Spec:    a.md":                        {"Spec:    a.md"},
-		"Queue:   one two three four":          {"Queue:   one two", "         three four"},
-		"      ralph answer the long one here": {"      ralph answer", "        the long one", "        here"},
-		"         > words of an agent at it":   {"         > words of", "          an agent", "          at it"},
-		"12  10:30:00  t-1a2b  a b":            {"12  10:30:00  t-1a2b", "          a b"},
-		"aaaaaaaaaaaaaaaaaaaaaaaaa":            {"aaaaaaaaaaaaaaaaaaaa", "aaaaa"},
-		"Slot 1:  äöüäöüäöü äöüäöü":            {"Slot 1:  äöüäöüäöü", "         äöüäöü"},
-	} {
-		if diff := cmp.Diff(want, wrap(line, 20)); diff != "" {
-			t.Errorf("%q: %s", line, diff)
-		}
-	}
-}
-
-// NO_COLOR and a dumb terminal get the same words without colours.
-func TestDress(t *testing.T) {
-	t.Parallel()
-	text := "Needs you:\n  g-1  t-1  red?\n      ralph answer g-1\n\nEngine:  running\nBudget:  session: $9 (90%, NEARLY USED UP)\n         > words\n"
-	env := workspace.Env{Terminal: true, Environ: []string{"TERM=xterm"}}
-	colored := strings.Join(Dress(env, text, 80), "\n")
-	for _, want := range []string{"\x1b[1;33mNeeds you:\x1b[0m", "\x1b[1;33m  g-1  t-1  red?\x1b[0m", "\x1b[2mEngine:  \x1b[0mrunning", "\x1b[33mNEARLY USED UP\x1b[0m)", "\x1b[2m         > words\x1b[0m"} {
-		if !strings.Contains(colored, want) {
-			t.Errorf("no %q in %q", want, colored)
-		}
-	}
-	for _, environ := range [][]string{{"TERM=xterm", "NO_COLOR=1"}, {"TERM=dumb"}} {
-		env.Environ = environ
-		if diff := cmp.Diff(text, strings.Join(Dress(env, text, 80), "\n")+"\n"); diff != "" {
-			t.Errorf("%v: %s", environ, diff)
-		}
-	}
-}
 
 // glass is a terminal that notes what is drawn on it; a test waits for what it shall show.
 type glass struct {
@@ -193,7 +154,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(t, j, ralph.TaskStarted{ID: "t-1"}, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "demo", Iteration: 1}, Now: time.Now()})
+	record(t, j, ralph.TaskStarted{ID: "t-1"}, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "demo", Iteration: 1}, DecidedAt: time.Now()})
 	x.glass.shows(t, "running, pid", "t-1 One, iteration 1, demo")
 
 	dir := filepath.Join(x.root, "ralph/.state/tasks/t-1/1")
@@ -208,7 +169,7 @@ func TestWatch(t *testing.T) {
 	for range 60 { // new segments begin
 		record(t, j, ralph.Noted{Text: strings.Repeat("x", 300)})
 	}
-	record(t, j, ralph.Asked{Gate: ralph.Gate{ID: "g-1a2b", Kind: "question", Task: "t-1", Text: "red or blue?"}})
+	record(t, j, ralph.Asked{Approval: ralph.Approval{ID: "g-1a2b", Kind: "question", Task: "t-1", Text: "red or blue?"}})
 	x.glass.shows(t, "Needs you:", "ralph answer g-1a2b", "waiting for you")
 
 	x.shrink()

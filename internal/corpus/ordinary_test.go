@@ -57,7 +57,7 @@ func ordinaryWork() []kindOfWork {
 		{
 			"make", []string{"make", "--version"},
 			map[string]string{"Makefile": ".PHONY: all clean\nall: build/sums\nbuild/sums: sums.c.in\n\tmkdir -p build\n\tcp sums.c.in build/sums\nclean:\n\trm -rf build\n", "sums.c.in": "int main(void) { return 0; }\n"},
-			"/build", "make -j2 clean all && make -n all",
+			"/build", "make clean && make -j2 all && make -n all",
 		},
 		{"remove", []string{"true"}, nil, "", "mkdir -p build/a && rm -rf build node_modules target dist && find . -name __pycache__ -prune -exec rm -rf {} +"},
 	}

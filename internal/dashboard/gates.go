@@ -25,7 +25,7 @@ type gateFiles struct {
 	root string
 
 	mu   sync.Mutex
-	last map[ralph.GateID]lookedUp
+	last map[ralph.ApprovalID]lookedUp
 }
 
 // lookedUp is what was found about a gate.
@@ -43,11 +43,11 @@ const (
 
 // NewGateFiles returns what the pages of gates read.
 func NewGateFiles(env workspace.Env, root string) *gateFiles {
-	return &gateFiles{env: env, root: root, last: map[ralph.GateID]lookedUp{}}
+	return &gateFiles{env: env, root: root, last: map[ralph.ApprovalID]lookedUp{}}
 }
 
 // Detail is an open gate with everything to decide by.
-func (f *gateFiles) Detail(ctx context.Context, s *ralph.State, g *ralph.Gate) report.GateDetail {
+func (f *gateFiles) Detail(ctx context.Context, s *ralph.State, g *ralph.Approval) report.GateDetail {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	task := s.Task(g.Task)

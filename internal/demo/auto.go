@@ -31,7 +31,8 @@ func demoThreads() []ralph.NewThread {
 	}
 }
 
-// RunAuto is Run with three threads, whose next turns a scripted model on this machine advises.
+// RunAuto is Run with a thread that guidance directs, and three more whose next turns a scripted model on this
+// machine advises.
 func RunAuto(ctx context.Context, env workspace.Env, dir string, web bool) error {
 	begin := time.Now()
 	dir, err := makeDemo(ctx, env, dir, "demo_auto", 1)
@@ -46,12 +47,16 @@ func RunAuto(ctx context.Context, env workspace.Env, dir string, web bool) error
 		return err
 	}
 	defer end()
-	fmt.Fprintf(env.Stdout, "A small repository, three goals, and a scripted model that advises: %s\n\n", dir)
+	fmt.Fprintf(env.Stdout, "A small repository, and a scripted model that advises: %s\n\n", dir)
 	inside := env
 	inside.Dir, inside.Environ = dir, Environ(env.Environ)
-	x := &session.Session{
-		Env: inside, Mode: ralph.ModeAuto, Flags: map[string]string{"decision.base_url": url}, Web: web, KeepWeb: true, Threads: demoThreads(),
+	fmt.Fprintln(env.Stdout, "First `ralph auto go` with guidance: the model says what is wanted, and what is next.")
+	guided := &session.Session{Env: inside, Mode: ralph.ModeAuto, Flags: map[string]string{"decision.base_url": url, "guidance.mode": "demo"}, Threads: guidedThread()}
+	if err := guided.Run(ctx); err != nil {
+		return kept(env, dir, err)
 	}
+	fmt.Fprintln(env.Stdout, "\nThen three threads at the same time.")
+	x := &session.Session{Env: inside, Mode: ralph.ModeAuto, Flags: map[string]string{"decision.base_url": url}, Web: web, KeepWeb: true, Threads: demoThreads()}
 	defer x.HoldWeb(ctx)
 	ctx, answered := beside(ctx, inside)
 	err = x.Run(ctx)
@@ -62,10 +67,20 @@ func RunAuto(ctx context.Context, env workspace.Env, dir string, web bool) error
 	if err != nil {
 		x.KeepWeb = false
 		x.CloseWeb()
-		fmt.Fprintf(env.Stdout, "\nThe demo's repository is kept: %s\n", dir)
-		return err
+		return kept(env, dir, err)
 	}
 	return autoEnd(context.WithoutCancel(ctx), inside, dir, time.Since(begin))
+}
+
+// kept tells where the repository of a demo is that came to no end.
+func kept(env workspace.Env, dir string, err error) error {
+	fmt.Fprintf(env.Stdout, "\nThe demo's repository is kept: %s\n", dir)
+	return err
+}
+
+// guidedThread is what somebody asks for who says no goal.
+func guidedThread() []ralph.NewThread {
+	return []ralph.NewThread{{ID: "t-go01", Name: "go", Prompt: "go"}}
 }
 
 // beside is the person of the demo: as soon as a thread waits, they answer. The context that it
@@ -99,7 +114,7 @@ func answerOnce(ctx context.Context, env workspace.Env) error {
 		if err != nil {
 			continue // it is about to begin
 		}
-		for _, g := range s.Gates {
+		for _, g := range s.Approvals {
 			if t := s.Task(g.Task); t == nil || t.Run.Thread == nil {
 				continue
 			}
@@ -110,7 +125,7 @@ func answerOnce(ctx context.Context, env workspace.Env) error {
 }
 
 // answer is `ralph answer`, of the person who started the demo.
-func answer(ctx context.Context, env workspace.Env, gate ralph.GateID, words string) error {
+func answer(ctx context.Context, env workspace.Env, gate ralph.ApprovalID, words string) error {
 	j, err := workspace.OpenJournal(env, false, true)
 	if err != nil {
 		return fmt.Errorf("answer in the demo: %w", err)
@@ -142,7 +157,19 @@ func adviseDemo(w http.ResponseWriter, r *http.Request) {
 	for _, m := range ask.Messages {
 		words += m.Content
 	}
-	advice := map[string]any{"action": "continue", "next_input": "Go on with the next part, and run the check.", "reason": "there is work left that the agent can do", "confidence": 0.9}
+	advice := map[string]any{"reason": "there is work left that the agent can do", "confidence": 0.9}
+	switch next := "Go on with the next part, and run the check."; {
+	case strings.Contains(words, "Say what they want"): // guidance
+		advice["task"], advice["requirements"], advice["assumptions"] = "Write down how to work on the notes.", []string{"the README says how to add a note, and how to run the check"}, []string{"one note is one line"}
+		advice["reason"] = "nobody who is new could say it"
+	case strings.Contains(words, "Plan the work of a coding agent"):
+		step := func(text, check string) map[string]any { return map[string]any{"text": text, "check": check} }
+		advice["steps"], advice["reason"] = []any{step("Say how to add a note", "it is in the README"), step("Say how to run the check", "the check passes")}, "two steps do"
+	case strings.Contains(words, "A coding agent works through a plan"):
+		advice["action"], advice["directive"] = "continue", next
+	default:
+		advice["action"], advice["next_input"] = "continue", next
+	}
 	if strings.Contains(words, "I would delete all of them") {
 		advice["reason"], advice["confidence"] = "deleting notes cannot be taken back, and nobody said which are old", 0.3
 	}
@@ -176,7 +203,7 @@ func autoEnd(ctx context.Context, env workspace.Env, dir string, d time.Duration
 		}
 	}
 	_, err = fmt.Fprintf(env.Stdout, `
-Done in %s: %s reached, one stopped by its budget, %s, %s (made-up money).
+Done in %s: what guidance found and %s reached, one stopped by its budget, %s, %s (made-up money).
 
 Commits:
 %s
@@ -186,6 +213,7 @@ Repository:
 Try next:
   %[7]s -C %[6]s thread list
   %[7]s -C %[6]s thread show t-old1
+  %[7]s -C %[6]s log    (what guidance said, and every decision)
   %[7]s -C %[6]s receipts    (each decision with what was known)
   %[7]s -C %[6]s replay      (every decision made again: the same, and no model is asked)
 

@@ -25,7 +25,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-//go:embed demo demo_auto demo_parallel
+//go:embed demo demo_auto demo_issues demo_parallel
 var demoFiles embed.FS
 
 // Run makes the demo's repository in dir ("" for a temporary folder) and works on its two specs.

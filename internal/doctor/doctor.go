@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/landing"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -73,6 +74,8 @@ func Examine(ctx context.Context, env workspace.Env, say func(what string)) *exa
 	if x.trusts(ctx, env, root, c) { // else nothing that it brings along runs, not even for its version
 		say("agents: their versions and logins")
 		x.agents(ctx, env, root, c)
+		say("services: whether they take the tokens")
+		x.services(ctx, env, root, c)
 	}
 	say("what holds agents: sandbox and shims")
 	x.below(env, c)
@@ -105,7 +108,7 @@ func (x *examination) git(ctx context.Context, env workspace.Env) (string, bool)
 		x.refused("git", err)
 		return "", false
 	}
-	if err := repo.Ready(ctx); err != nil {
+	if err := commits.Ready(ctx, repo); err != nil {
 		x.refused("git", err)
 	} else if head, err := repo.Head(ctx); err == nil {
 		x.ok("git", "%s on branch %s", repo.Root(), head.Branch)

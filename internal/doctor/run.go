@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -36,7 +37,7 @@ type checkRun struct {
 // that nothing can work here, there is nothing to run.
 func (x *examination) RunChecks(ctx context.Context, env workspace.Env) error {
 	repo, err := git.Open(ctx, proc.NewRunner(""), env.Dir, env.Environ)
-	if err != nil || repo.Ready(ctx) != nil {
+	if err != nil || commits.Ready(ctx, repo) != nil {
 		return nil //nolint:nilerr // a finding says so already
 	}
 	c, err := workspace.LoadConfig(env, repo.Root(), nil)
@@ -147,7 +148,7 @@ func (r *checkRun) run(ctx context.Context, x *examination, dir, where string, m
 	}
 	executor := &step.Executor{
 		Root: r.repo.Root(), Config: policy.Config{Coverage: r.config.Test.Coverage}, Checks: workspace.ChecksOf(r.config, r.repo.Root()),
-		Gates: r, Coverage: bootstrap.Coverage{}, Now: time.Now,
+		Checker: r, Coverage: bootstrap.Coverage{}, Now: time.Now,
 	}
 	results, err := executor.TryChecks(ctx, dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // gates are what waits for a person now.
-func (p *place) gates() (list []ralph.Gate) {
+func (p *place) gates() (list []ralph.Approval) {
 	p.t.Helper()
 	if text := p.must(p.ralph, "gates", "--json"); json.Unmarshal([]byte(text), &list) != nil {
 		p.t.Fatalf("ralph gates --json: %s", text)
@@ -21,9 +21,9 @@ func (p *place) gates() (list []ralph.Gate) {
 }
 
 // decide answers, from a process of its own, the next gate of a kind.
-func (p *place) decide(e *engine, kind string, answer func(g ralph.Gate) []string) ralph.Gate {
+func (p *place) decide(e *engine, kind string, answer func(g ralph.Approval) []string) ralph.Approval {
 	p.t.Helper()
-	var gate ralph.Gate
+	var gate ralph.Approval
 	e.until("a gate of kind "+kind, func() bool {
 		for _, g := range p.gates() {
 			if g.Kind == kind {
@@ -68,17 +68,17 @@ func TestAsksInTheMiddleOfATurn(t *testing.T) {
 		}))
 		p.begin(p.settings(m, "ask", a))
 		e := p.start("agent")
-		denied := p.decide(e, ralph.GateApproval, func(g ralph.Gate) []string {
+		denied := p.decide(e, ralph.ApprovalRequest, func(g ralph.Approval) []string {
 			return []string{"deny", string(g.ID), "--reason", "not in this house"}
 		})
 		if !strings.Contains(denied.Text+denied.Detail, "touch denied.txt") {
 			t.Errorf("the gate does not say what would be done: %+v", denied)
 		}
-		given := p.decide(e, ralph.GateApproval, func(g ralph.Gate) []string { return []string{"approve", string(g.ID)} })
+		given := p.decide(e, ralph.ApprovalRequest, func(g ralph.Approval) []string { return []string{"approve", string(g.ID)} })
 		if !strings.Contains(given.Text+given.Detail, "echo hello") || !given.InTurn {
 			t.Errorf("the second gate is %+v", given)
 		}
-		question := p.decide(e, ralph.GateQuestion, func(g ralph.Gate) []string { return []string{"answer", string(g.ID), "dark blue"} })
+		question := p.decide(e, ralph.ApprovalQuestion, func(g ralph.Approval) []string { return []string{"answer", string(g.ID), "dark blue"} })
 		if !strings.Contains(question.Text, "Which colour?") || !question.InTurn {
 			t.Errorf("the question is %+v", question)
 		}

@@ -21,7 +21,7 @@ func TestHookInAPersonsClaude(t *testing.T) {
 		f := newFenced(t)
 		const good, journal = "version: 1\n", "ralph/.state/journal.jsonl"
 		push := func(branch string) attempted {
-			return attempted{call: modeltest.Run("git push --force origin main:" + branch), words: "git push --force", kind: ralph.GateOperation, never: true}
+			return attempted{call: modeltest.Run("git push --force origin main:" + branch), words: "git push --force", kind: ralph.ApprovalOperation, never: true}
 		}
 		denied, approved, late := push("main"), push("main"), push("side")
 		approved.allow, late.kind = true, ""

@@ -62,9 +62,9 @@ func TestGatesHoldAnExecAgent(t *testing.T) {
 			f.begun(f.execSettings(t, c.approvals, c.kind))
 			e := f.start("agent")
 			f.answer(e, []attempted{
-				{words: "npm run deploy", kind: ralph.GateOperation, allow: c.allow},
-				{words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
-				{words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
+				{words: "npm run deploy", kind: ralph.ApprovalOperation, allow: c.allow},
+				{words: "git push --force", kind: ralph.ApprovalOperation, never: true, allow: c.allow},
+				{words: "git push --force", kind: ralph.ApprovalOperation, never: true, allow: c.allow},
 			})
 			out := e.end()
 			side := !strings.Contains(f.must("git", "-C", f.remote, "log", "--format=%s", "side"), "of others")

@@ -109,7 +109,7 @@ func (p *place) answer(e *engine, list []attempted) {
 		if try.kind == "" {
 			continue
 		}
-		var g ralph.Gate
+		var g ralph.Approval
 		e.until(try.words+" is held", func() bool {
 			open := p.gates()
 			if len(open) > 0 {
@@ -161,10 +161,10 @@ func TestGatesHoldARealAgent(t *testing.T) {
 			f := newFenced(t)
 			list := []attempted{
 				{call: modeltest.Run("ls")},
-				{call: modeltest.Run("npm run deploy"), words: "npm run deploy", kind: ralph.GateOperation, allow: c.allow},
-				{call: modeltest.Run("rm -rf ../beside"), words: "rm -rf ../beside", kind: ralph.GateApproval, allow: c.allow},
-				{call: modeltest.Run("git push --force origin main"), words: "git push --force", kind: ralph.GateOperation, never: true, allow: c.allow},
-				{call: modeltest.Write(f.outside, "x\n"), words: f.outside, kind: ralph.GateApproval, allow: c.allow},
+				{call: modeltest.Run("npm run deploy"), words: "npm run deploy", kind: ralph.ApprovalOperation, allow: c.allow},
+				{call: modeltest.Run("rm -rf ../beside"), words: "rm -rf ../beside", kind: ralph.ApprovalRequest, allow: c.allow},
+				{call: modeltest.Run("git push --force origin main"), words: "git push --force", kind: ralph.ApprovalOperation, never: true, allow: c.allow},
+				{call: modeltest.Write(f.outside, "x\n"), words: f.outside, kind: ralph.ApprovalRequest, allow: c.allow},
 			}
 			if c.approvals == "never" {
 				list[2].kind, list[4].kind = "", "" // they are neither a pattern's nor on the never list
@@ -197,8 +197,8 @@ func TestNeverListHoldsARealClaude(t *testing.T) {
 	f := newFenced(t)
 	list := []attempted{
 		{call: modeltest.Run("rm -rf ../beside")},
-		{call: modeltest.Run("sh -c 'git push -f origin main'"), words: "git push -f", kind: ralph.GateOperation, never: true},
-		{call: modeltest.Run("git push origin +main:main"), words: "+main:main", kind: ralph.GateOperation, never: true},
+		{call: modeltest.Run("sh -c 'git push -f origin main'"), words: "git push -f", kind: ralph.ApprovalOperation, never: true},
+		{call: modeltest.Run("git push origin +main:main"), words: "+main:main", kind: ralph.ApprovalOperation, never: true},
 	}
 	a := programs()["claude-2.1.329"]
 	whole := a.agent

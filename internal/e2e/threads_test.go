@@ -106,18 +106,36 @@ func TestEveryAgentReachesAGoal(t *testing.T) {
 			}
 		}
 		p.checkThread(out)
+		if a.name == "codex" && !p.reviewedByItself() { // review/start on the wire (E-042)
+			t.Error("Codex was not asked for its own review")
+		}
 	})
 }
 
-// ralph is killed with kill -9 in the middle of a thread's second turn: the next start goes on in the session of
-// its agent, and comes to the end (X-28, E-034).
+// reviewedByItself reports whether a turn of an agent was a review of its own.
+func (p *place) reviewedByItself() bool {
+	p.t.Helper()
+	logs, err := filepath.Glob(filepath.Join(p.dir, "ralph/.state/tasks/t-*/*/output.log"))
+	if err != nil || len(logs) == 0 {
+		p.t.Fatalf("no outputs of turns: %v", err)
+	}
+	for _, name := range logs {
+		if b, err := os.ReadFile(name); err == nil && strings.Contains(string(b), "enteredReviewMode") {
+			return true
+		}
+	}
+	return false
+}
+
+// ralph is killed with kill -9 in the middle of a thread's second turn, which has the words of the first one
+// from the agent's own files: the next start goes on in the session of its agent, and comes to the end (X-28, E-034).
 func TestKilledInTheMiddleOfAThread(t *testing.T) {
 	t.Parallel()
 	needProc(t)
 	eachDriver(t, func(t *testing.T, a program) {
 		p := newPlace(t)
 		began, killed := filepath.Join(p.dir, "began.txt"), make(chan struct{})
-		turns, known := 0, false
+		turns, kept, known := 0, false, false
 		m := modeltest.New(t, reviewed(accepted, func(q modeltest.Request) modeltest.Reply {
 			if !q.Results {
 				turns++
@@ -125,12 +143,14 @@ func TestKilledInTheMiddleOfAThread(t *testing.T) {
 			if turns == 1 {
 				return modeltest.Reply{Text: "The word is xyzzy.\n\n<ralph>PROGRESS: 30 looked</ralph>"}
 			}
+			has := strings.Contains(q.Text, "The word is xyzzy.")
 			select {
 			case <-killed:
 			default:
+				kept = kept || has
 				return modeltest.Do(modeltest.Run("touch began.txt; sleep 300"))
 			}
-			known = known || strings.Contains(q.Text, "The word is xyzzy.")
+			known = known || has
 			if q.Results {
 				return complete("I wrote it.")
 			}
@@ -148,8 +168,8 @@ func TestKilledInTheMiddleOfAThread(t *testing.T) {
 		e.kill()
 		close(killed)
 		out, code := p.run(p.ralph, "auto")
-		if code != 0 || !known {
-			t.Fatalf("ralph auto: exit code %d, it knows of its first turn: %v\n%s", code, known, out)
+		if code != 0 || !kept || !known {
+			t.Fatalf("ralph auto: exit code %d, the second turn knew of the first: %v, and after the kill: %v\n%s\n%s", code, kept, known, e.out.String(), out)
 		}
 		p.checkThread(out)
 	})

@@ -102,7 +102,7 @@ func (x *lawyer) turn(f ralph.StepStarted, turn ralph.Turn) {
 	case s.Session.Auto.EndsAtError() && turn.Agent != x.c.Agents[0]:
 		x.say("mode %s has one agent, and this is %s", s.Session.Auto, turn.Agent)
 	}
-	if x.c.GateScope == "session" && slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.InTurn }) {
+	if x.c.GateScope == "session" && slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.InTurn }) {
 		x.say("a turn begins while an agent waits for an answer (gate.scope: session)")
 	}
 	if s.Task(f.Task).Run.InFlight != 0 {
@@ -112,7 +112,7 @@ func (x *lawyer) turn(f ralph.StepStarted, turn ralph.Turn) {
 		x.say("a turn of %s", turn.Timeout)
 	}
 	l := s.Limit(turn.Agent)
-	if l != nil && f.Now.Before(l.Until) {
+	if l != nil && f.DecidedAt.Before(l.Until) {
 		x.say("a turn on %s, which is at its limit until %s", turn.Agent, l.Until)
 	}
 	var others []*ralph.Task
@@ -128,8 +128,8 @@ func (x *lawyer) turn(f ralph.StepStarted, turn ralph.Turn) {
 			first = at
 		}
 	}
-	if !first.IsZero() && f.Now.Before(first.Add(probeTime)) {
-		x.say("%s tries %s beside the turn that began %s ago", f.Task, turn.Agent, f.Now.Sub(first))
+	if !first.IsZero() && f.DecidedAt.Before(first.Add(probeTime)) {
+		x.say("%s tries %s beside the turn that began %s ago", f.Task, turn.Agent, f.DecidedAt.Sub(first))
 	}
 	x.room(turn, sum, len(others))
 }
@@ -193,8 +193,8 @@ func (x chaos) lost(s *ralph.State) []string {
 	if s.Session.Ended == "" || s.Session.Ended == ralph.ReasonInterrupted || s.Session.Ended == ralph.ReasonError {
 		bad = append(bad, fmt.Sprintf("ended with %q", s.Session.Ended))
 	}
-	if len(s.Gates) > 0 {
-		bad = append(bad, fmt.Sprintf("gates are left: %+v", *s.Gates[0]))
+	if len(s.Approvals) > 0 {
+		bad = append(bad, fmt.Sprintf("gates are left: %+v", *s.Approvals[0]))
 	}
 	if x.Config.Session == "autopilot" && len(s.Plan.Tasks) < x.Tasks {
 		bad = append(bad, fmt.Sprintf("%d tasks of %d", len(s.Plan.Tasks), x.Tasks))

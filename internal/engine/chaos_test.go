@@ -294,8 +294,8 @@ func (x chaos) run(w *world, acts *[]string) error {
 
 // act is one thing that a person does; what does not fit is refused.
 func (x chaos) act(s *ralph.State, act string, n int) ([]ralph.Fact, error) {
-	gate := func(kinds ...string) ralph.GateID {
-		for _, g := range s.Gates {
+	gate := func(kinds ...string) ralph.ApprovalID {
+		for _, g := range s.Approvals {
 			if slices.Contains(kinds, g.Kind) {
 				return g.ID
 			}
@@ -321,11 +321,11 @@ func (x chaos) act(s *ralph.State, act string, n int) ([]ralph.Fact, error) {
 	case "now":
 		return s.StopNow("a person")
 	case "approve":
-		return s.ApproveGate(gate(ralph.GateStart, ralph.GateStep, ralph.GateMerge, ralph.GateApproval))
+		return s.Approve(gate(ralph.ApprovalStart, ralph.ApprovalStep, ralph.ApprovalMerge, ralph.ApprovalRequest))
 	case "deny":
-		return s.DenyGate(gate(ralph.GateApproval, ralph.GateStart, ralph.GateStep), "no")
+		return s.Deny(gate(ralph.ApprovalRequest, ralph.ApprovalStart, ralph.ApprovalStep), "no")
 	case "answer":
-		return s.AnswerGate(gate(ralph.GateQuestion), "this")
+		return s.Answer(gate(ralph.ApprovalQuestion), "this")
 	case "assign":
 		return s.AssignTask(pendingTask(s))
 	case "leave": // in semi mode what ended badly waits for a person, who has had enough of it

@@ -174,8 +174,8 @@ func TestFiguresOfARandomClock(t *testing.T) {
 					}
 					done = true
 				case <-time.After(x.Answer):
-					for _, g := range w.mem.State().Gates {
-						_ = w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.AnswerGate(g.ID, "this") })
+					for _, g := range w.mem.State().Approvals {
+						_ = w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.Answer(g.ID, "this") })
 					}
 				}
 			}

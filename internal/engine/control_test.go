@@ -264,7 +264,7 @@ func (w *world) approver(no ...string) []string {
 		if s.Session.Ended != "" {
 			return asked
 		}
-		g := s.GateOf(ralph.GateStep)
+		g := s.ApprovalOfKind(ralph.ApprovalStep)
 		if g == nil {
 			continue
 		}
@@ -272,9 +272,9 @@ func (w *world) approver(no ...string) []string {
 		deny := slices.ContainsFunc(no, func(name string) bool { return strings.Contains(g.Text, name) })
 		w.command(func(s *ralph.State) ([]ralph.Fact, error) {
 			if deny {
-				return s.DenyGate(g.ID, "no")
+				return s.Deny(g.ID, "no")
 			}
-			return s.ApproveGate(g.ID)
+			return s.Approve(g.ID)
 		})
 	}
 }
@@ -347,21 +347,21 @@ func TestStartGateOverACrash(t *testing.T) {
 			_, err := w.engineIn(ctx)
 			ended <- err
 		}()
-		asked := func(s *ralph.State) bool { return s.GateOf(ralph.GateStart) != nil }
+		asked := func(s *ralph.State) bool { return s.ApprovalOfKind(ralph.ApprovalStart) != nil }
 		w.until("asked", asked)
 		die(errDied)
 		if err := <-ended; !errors.Is(err, errDied) {
 			t.Fatal(err)
 		}
-		old := w.mem.State().Gates[0].ID
-		w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.ApproveGate(old) })
+		old := w.mem.State().Approvals[0].ID
+		w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.Approve(old) })
 		reason := w.beside(func() {
 			w.until("asked again", asked)
 			time.Sleep(9 * time.Hour)
 			if n := len(w.script.Calls()); n != 0 {
 				t.Errorf("%d turns before the approval", n)
 			}
-			w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.ApproveGate(s.GateOf(ralph.GateStart).ID) })
+			w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.Approve(s.ApprovalOfKind(ralph.ApprovalStart).ID) })
 		})
 		if reason != ralph.ReasonComplete {
 			t.Errorf("ended with %s", reason)

@@ -47,7 +47,8 @@ func troubled(w *world) {
 	}
 }
 
-// answering runs the engine and answers every question an hour after it came.
+// answering runs the engine and answers every question an hour after it came, and has threads that a
+// person paused go on.
 func (w *world) answering() (ralph.Reason, error) {
 	type end struct {
 		reason ralph.Reason
@@ -62,16 +63,27 @@ func (w *world) answering() (ralph.Reason, error) {
 	}()
 	for hour := 0; ; hour++ {
 		if hour > 1000 {
-			w.t.Fatalf("the run does not end: %s", w.turns())
+			die(errors.New("the test is over"))
+			<-ended
+			return "", fmt.Errorf("the run does not end: %s", w.turns())
 		}
 		select {
 		case e := <-ended:
 			return e.reason, e.err
 		case <-time.After(time.Hour):
-			for _, g := range w.mem.State().Gates {
-				err := w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.AnswerGate(g.ID, "this") })
+			for _, g := range w.mem.State().Approvals {
+				err := w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.Answer(g.ID, "this") })
 				if err != nil {
 					die(err) // the journal is cut here: the engine dies while it waits
+				}
+			}
+			for _, t := range w.mem.State().OpenThreads() {
+				if t.Run.Thread.Want != ralph.ThreadPause {
+					continue
+				}
+				err := w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) { return s.WantThread(t.ID, ralph.ThreadRun) })
+				if err != nil {
+					die(err)
 				}
 			}
 		}

@@ -93,12 +93,12 @@ func Work(h Host, c policy.Config, id ralph.TaskID) error {
 			return nil
 		case ralph.Wait:
 			err = h.Wait(s.Seq, step.Until)
-		case ralph.Tell:
+		case ralph.Emit:
 			err = h.Record(s.Seq, step.Fact)
 		case ralph.Finish:
 			err = h.Record(s.Seq, policy.Ending(s, id, step, why, c, now)...)
 		default:
-			err = h.Do(ralph.StepStarted{Task: id, Step: step, Why: why, Saw: s.Seq, Now: now}, c)
+			err = h.Do(ralph.StepStarted{Task: id, Step: step, Why: why, BasedOnSeq: s.Seq, DecidedAt: now}, c)
 		}
 		if err != nil {
 			return err

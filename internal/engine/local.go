@@ -61,7 +61,7 @@ func (l *Local) Record(seq int64, facts ...ralph.Fact) error {
 // failed, is lost; after a crash the next session says so.
 func (l *Local) Do(receipt ralph.StepStarted, c policy.Config) error {
 	err := l.journal.Update(l.ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
-		if s.Seq != receipt.Saw {
+		if s.Seq != receipt.BasedOnSeq {
 			return nil, ralph.ErrMoved
 		}
 		return []ralph.Fact{receipt}, nil
@@ -72,7 +72,7 @@ func (l *Local) Do(receipt ralph.StepStarted, c policy.Config) error {
 	if err != nil {
 		return l.stopped(err)
 	}
-	number := receipt.Saw + 1 // it was the next fact, or it was not written
+	number := receipt.BasedOnSeq + 1 // it was the next fact, or it was not written
 	facts, err := l.doer.Do(l.ctx, l.journal.State(), receipt.Task, receipt.Step)
 	done := err == nil && l.ctx.Err() == nil
 	if done {

@@ -7,4 +7,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(ralphtest.InMemory(m)) }
+func TestMain(m *testing.M) {
+	ralphtest.Draws(25)
+	os.Exit(ralphtest.InMemory(m))
+}

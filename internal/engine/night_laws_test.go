@@ -140,5 +140,5 @@ func (n *night) unexplained(s *ralph.State, now time.Time) bool {
 			return false
 		}
 	}
-	return s.Session.Want != ralph.WantPause && len(s.Gates) == 0
+	return s.Session.Want != ralph.WantPause && len(s.Approvals) == 0
 }

@@ -189,14 +189,14 @@ func (d doer) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, what ralp
 	t := s.Task(id)
 	if _, turn := what.(ralph.Turn); turn && t != nil {
 		dir, p := d.n.root, (*place)(nil)
-		if t.Run.Place.Dir != "" {
-			dir = filepath.Join(d.n.root, filepath.FromSlash(t.Run.Place.Dir))
+		if t.Run.Worktree.Dir != "" {
+			dir = filepath.Join(d.n.root, filepath.FromSlash(t.Run.Worktree.Dir))
 		}
 		p = d.n.place(dir)
 		p.tree, p.head = t.Run.Tree, s.Job.Head
 		switch {
-		case t.Run.Place.Dir != "":
-			p.head = t.Run.Place.Head
+		case t.Run.Worktree.Dir != "":
+			p.head = t.Run.Worktree.Head
 		case p.tree == "":
 			p.tree = s.Job.Tree
 		}

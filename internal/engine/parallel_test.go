@@ -200,15 +200,15 @@ func want(w *world, state ralph.Want) error {
 // was not recorded; most were just too late.
 func (x fleet) person(w *world) error {
 	s, said := w.mem.State(), []error(nil)
-	for _, g := range s.Gates {
+	for _, g := range s.Approvals {
 		said = append(said, w.mem.Update(context.Background(), "cli", func(s *ralph.State) ([]ralph.Fact, error) {
 			switch {
-			case g.Kind != ralph.GateMerge:
-				return s.AnswerGate(g.ID, "this")
+			case g.Kind != ralph.ApprovalMerge:
+				return s.Answer(g.ID, "this")
 			case dice(g.ID)>>8%3 == 0:
-				return s.DenyGate(g.ID, "no")
+				return s.Deny(g.ID, "no")
 			}
-			return s.ApproveGate(g.ID)
+			return s.Approve(g.ID)
 		}))
 	}
 	if s.Session.Want == ralph.WantPause {
@@ -288,7 +288,7 @@ func fleetLaws(events []ralph.Event, c policy.Config) []string {
 			}
 		case ralph.TaskEnded:
 			t := s.Task(f.ID)
-			if t.IsBuild() && f.Status == ralph.TaskDone && f.Saw > 0 {
+			if t.IsBuild() && f.Status == ralph.TaskDone && f.BasedOnSeq > 0 {
 				if c.Checks && (t.Run.Checks == nil || !t.Run.Checks.Pass) {
 					say(e, "%s is done without green checks", f.ID)
 				}
@@ -307,7 +307,7 @@ func fleetLaws(events []ralph.Event, c policy.Config) []string {
 		agents := 0
 		for _, list := range [][]*ralph.Task{s.Plan.Tasks, s.Stages} {
 			for _, t := range list {
-				if slot := t.Run.Place.Slot; slot > 0 {
+				if slot := t.Run.Worktree.Slot; slot > 0 {
 					agents++
 					if slots[slot] || slot > c.Parallel {
 						say(e, "slot %d is held twice, or there is none", slot)

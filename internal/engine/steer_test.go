@@ -140,11 +140,11 @@ func TestQuestionAnsweredLater(t *testing.T) {
 		go func() { ended <- w.run() }()
 		time.Sleep(9 * time.Hour)
 		synctest.Wait()
-		gates := w.mem.State().Gates
+		gates := w.mem.State().Approvals
 		if len(gates) != 1 || gates[0].Text != "which port?" {
 			t.Fatalf("gates %v", gates)
 		}
-		w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.AnswerGate(gates[0].ID, "8080") })
+		w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.Answer(gates[0].ID, "8080") })
 		w.want(<-ended, ralph.ReasonEmpty, "done", 1)
 		w.wantTurns("plan:a.md", "build:a.md/1", "build:a.md/2", "verify:a.md")
 		if spent := w.mem.State().Task("t-a.md-only").Run.Spent; spent > 10*time.Minute {
@@ -195,8 +195,8 @@ func TestAnsweredTaskWaitsForItsSlot(t *testing.T) {
 			case c.Task.Name == "one" && c.Iteration == 1:
 				return says(ralph.SignalHuman, "which?")
 			case c.Task.Name == "two" && c.Iteration == 1:
-				for _, g := range c.State.Gates {
-					w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.AnswerGate(g.ID, "this") })
+				for _, g := range c.State.Approvals {
+					w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.Answer(g.ID, "this") })
 				}
 				return says(ralph.SignalNone, "")
 			}
@@ -529,9 +529,11 @@ func TestReplayUnderOtherSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ralphtest.Settings(), "a.md")
 		w.run()
-		other := w.c
-		other.Agents = []string{"codex", "claude"}
-		again, err := policy.Replay(slices.Values(w.mem.Events()), policy.ReplayOptions{Config: &other})
+		other := func(recorded policy.Config) policy.Config {
+			recorded.Agents = []string{"codex", "claude"}
+			return recorded
+		}
+		again, err := policy.Replay(slices.Values(w.mem.Events()), policy.ReplayOptions{With: other})
 		if err != nil || again.Differ != 3 || len(again.Differences) != 3 {
 			t.Fatalf("%+v, %v: want the three turns to differ", again, err)
 		}

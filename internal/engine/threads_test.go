@@ -244,7 +244,7 @@ func TestThreadAdvised(t *testing.T) {
 				w.honest()
 				asked := 0
 				for _, e := range w.mem.Events() {
-					if f, ok := e.Fact.(ralph.Asked); ok && strings.HasPrefix(f.Gate.Text, "paused: ") {
+					if f, ok := e.Fact.(ralph.Asked); ok && strings.HasPrefix(f.Approval.Text, "paused: ") {
 						asked++
 					}
 				}
@@ -354,8 +354,8 @@ func TestWhatADecisionKnows(t *testing.T) {
 			if !ok {
 				continue
 			}
-			if turns++; f.Turn != turns || !strings.HasPrefix(f.Signature, "decision 1 ") || f.Now.IsZero() {
-				t.Errorf("advice %d: turn %d, signature %q, %v", turns, f.Turn, f.Signature, f.Now)
+			if turns++; f.Turn != turns || !strings.HasPrefix(f.Signature, "decision 1 ") || f.DecidedAt.IsZero() {
+				t.Errorf("advice %d: turn %d, signature %q, %v", turns, f.Turn, f.Signature, f.DecidedAt)
 			}
 			if f.Turn == 15 {
 				if err := json.Unmarshal(f.Input, &last); err != nil {
@@ -400,6 +400,36 @@ func TestThreadStaysWithItsAgent(t *testing.T) {
 		}
 		if task := w.thread("t-1"); task.Status != ralph.TaskDone {
 			t.Errorf("%s: %s", task.Status, task.Run.Reason)
+		}
+	})
+}
+
+// B-054, B-058: a thread that a person has paused holds no slot: with one slot another one comes to its end meanwhile, and
+// the paused one goes on when they say so.
+func TestPausedThreadHoldsNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := threadWorld(t, 1, ralph.NewThread{Prompt: "first"}, ralph.NewThread{Prompt: "second"})
+		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			switch {
+			case c.Task.ID == "t-1" && c.Iteration == 1:
+				w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.WantThread("t-1", ralph.ThreadPause) })
+			case c.Task.ID == "t-2" && c.Stage != ralph.KindReview && c.Iteration >= 2 && c.State.Task("t-1").Run.Thread.Want == ralph.ThreadPause:
+				w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.WantThread("t-1", ralph.ThreadRun) })
+			}
+			return finishes(2)(c)
+		}
+		if reason := w.run(); reason != ralph.ReasonComplete {
+			t.Errorf("it ended with %s: %s", reason, w.mem.State().Session.Detail)
+		}
+		order := ""
+		for _, c := range w.script.Calls() {
+			order += string(c.Task.ID) + " "
+		}
+		if first, second := w.thread("t-1"), w.thread("t-2"); first.Status != ralph.TaskDone || second.Status != ralph.TaskDone || !strings.HasPrefix(order, "t-1 t-2 t-2 ") {
+			t.Errorf("%s and %s, by the turns %s", first.Status, second.Status, order)
+		}
+		if n := w.script.Most(); n != 1 {
+			t.Errorf("%d steps at once in one slot", n)
 		}
 	})
 }

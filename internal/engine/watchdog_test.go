@@ -220,8 +220,8 @@ func (a edit) do(w *world) {
 		case "spec-add":
 			return s.AddSpec(ralph.SpecID(fmt.Sprintf("q-n%d", s.Seq)), fmt.Sprintf("n%d.md", s.Seq), s.At), nil
 		case "answer":
-			if n := len(s.Gates); n > 0 {
-				return s.AnswerGate(s.Gates[a.N%n].ID, "this")
+			if n := len(s.Approvals); n > 0 {
+				return s.Answer(s.Approvals[a.N%n].ID, "this")
 			}
 		}
 		if len(s.Plan.Tasks) == 0 {
@@ -328,7 +328,7 @@ func (w *world) judge(err error, ended bool) string {
 	}
 	hold, holds := policy.Schedule(s, mine, w.c, now).(policy.Hold)
 	if !holds || policy.SilentFor(s, hold, w.c, now) == "" {
-		return fmt.Sprintf("after a day it neither ended nor waits for anything: %s, %+v, gates %d", s.Mode(), hold, len(s.Gates))
+		return fmt.Sprintf("after a day it neither ended nor waits for anything: %s, %+v, gates %d", s.Mode(), hold, len(s.Approvals))
 	}
 	return ""
 }

@@ -97,6 +97,23 @@ func Start[T any](j *journal.File, x Options[T]) (*Follower[T], error) {
 	return f, nil
 }
 
+// Peek shows what a follower of a name has still to see, with the state after each fact, and takes no part
+// in it.
+func Peek(j *journal.File, name string, from int64, see func(e ralph.Event, s *ralph.State) error) error {
+	store := cursorStore{dir: dirOf(j), name: name}
+	then, err := stateAt(j, from)
+	if at, known := store.load(); known {
+		then, err = inChain(j, at)
+	}
+	if err != nil {
+		return fmt.Errorf("look how far %s has come: %w", name, err)
+	}
+	return j.Each(then.Seq, func(e ralph.Event) error {
+		then.Apply(e)
+		return see(e, then)
+	})
+}
+
 // begin finds the place where it goes on, with the state there.
 func (f *Follower[T]) begin() error {
 	at, known := f.store.load()

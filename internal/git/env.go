@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // foreign reports variables that point git to another repository, index or
@@ -48,3 +50,6 @@ func (r *Repo) Environ(read bool, more ...string) []string {
 	}
 	return append(env, more...)
 }
+
+// Getenv is a variable of the environment that git gets.
+func (r *Repo) Getenv(name string) string { return proc.Getenv(r.env, name) }

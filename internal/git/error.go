@@ -50,30 +50,6 @@ func StderrOf(err error) string {
 	return ""
 }
 
-// maxHook is how much of what a hook says is kept, in bytes, its end.
-const maxHook = 32 << 10
-
-// HookSaid is what a hook said that refused a commit; ok is false for any other error:
-// git's own failures have other exit codes.
-func HookSaid(err error) (said string, ok bool) {
-	if e, is := errors.AsType[*RewrittenError](err); is {
-		return e.Error() + ".\nWhat it made of them stands in the files, for the checks to look at. A hook that changes them at each commit " +
-			"leaves nothing that could be checked: make it write the same each time, or only check.\n", true
-	}
-	e, is := errors.AsType[*Error](err)
-	if !is || len(e.Args) == 0 || e.Args[0] != "commit" || e.Exit != 1 {
-		return "", false
-	}
-	said = strings.TrimSpace(e.Stderr)
-	if cut := len(said) - maxHook; cut > 0 {
-		said = "..." + said[cut:]
-	}
-	if said == "" {
-		said = "(the hook said nothing)"
-	}
-	return strings.ToValidUTF8(said, "?") + "\n", true
-}
-
 // Refuse is a *ralph.Refusal: why, and what a person can do.
 func Refuse(why, hint string) error {
 	return &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}

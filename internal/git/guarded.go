@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/git/index"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -162,7 +163,7 @@ func (r *Repo) ownSettings() error {
 func through() []string {
 	return []string{
 		"COMMIT_EDITMSG", "MERGE_MSG", "MERGE_HEAD", "MERGE_MODE", "SQUASH_MSG", "FETCH_HEAD", "AUTO_MERGE", "TAG_EDITMSG", "logs/HEAD",
-		UnreadyName, SetUpName, MergeNote,
+		UnreadyName, SetUpName, LandedName, MergeNote,
 	}
 }
 
@@ -335,12 +336,12 @@ func (r *Repo) TrimModules(ctx context.Context) error {
 // LinksIn are the repositories inside this one that an index names and that have files. git
 // add would start git in each to see whether it is changed, with the settings and filters
 // there; what they are at, update-index reads by itself.
-func (r *Repo) LinksIn(ctx context.Context, index string) ([]string, error) {
-	paths, err := r.linkPaths(index)
-	if errors.Is(err, errIndex) { // split or sparse
+func (r *Repo) LinksIn(ctx context.Context, file string) ([]string, error) {
+	paths, err := r.linkPaths(file)
+	if errors.Is(err, index.ErrOther) { // split or sparse
 		paths = nil
 		var out string
-		if out, err = r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--stage"}, Index: index}); err != nil {
+		if out, err = r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--stage"}, Index: file}); err != nil {
 			return nil, err
 		}
 		for record := range strings.SplitSeq(out, "\x00") {

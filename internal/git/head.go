@@ -103,37 +103,12 @@ func (r *Repo) MoveHead(ctx context.Context, why, from, to string) error {
 	return nil
 }
 
-// backOn returns HEAD to the branch that a job was started on, when the agent
-// left it. No file changes by that; what the agent's HEAD held stays reachable
-// by its own branch and a recovery ref.
-func (r *Repo) backOn(ctx context.Context, h Head, branch, base, id string) (Head, error) {
-	if branch == "" || h.Branch == branch {
-		return h, nil
-	}
-	ref := "refs/heads/" + branch
-	tip, err := r.Ref(ctx, ref)
-	if err != nil {
-		return h, fmt.Errorf("read branch %s: %w", branch, err)
-	}
-	if tip == "" {
-		return h, Refuse("the branch "+branch+", on which the work began, is gone", "restore it with `git branch "+branch+" "+base+"`")
-	}
-	if h.Commit != base && h.Commit != tip {
-		if _, err := r.Keep(ctx, id, h.Commit); err != nil {
-			return h, err
-		}
-	}
-	_, err = r.Run(ctx, Call{Args: []string{"symbolic-ref", "-m", "ralph: back to " + branch, "HEAD", ref}, Write: true})
-	if err != nil {
-		return h, fmt.Errorf("return to branch %s: %w", branch, err)
-	}
-	return Head{Commit: tip, Branch: branch}, nil
-}
-
 // FollowsFirst reports whether a commit comes after another along first parents,
 // as far as that can be seen from a few loose objects: false says nothing.
-func (r *Repo) FollowsFirst(commit, base string) bool {
-	const far = 32
+func (r *Repo) FollowsFirst(commit, base string) bool { return r.FollowsWithin(commit, base, 32) }
+
+// FollowsWithin is FollowsFirst, for as many commits back as far says.
+func (r *Repo) FollowsWithin(commit, base string, far int) bool {
 	for range far {
 		if commit == base {
 			return true
@@ -142,7 +117,7 @@ func (r *Repo) FollowsFirst(commit, base string) bool {
 		if err != nil {
 			return false
 		}
-		at, err := parseCommit(text)
+		at, err := ParseCommit(text)
 		if err != nil || len(at.Parents) == 0 {
 			return false
 		}

@@ -73,15 +73,20 @@ func (r *Repo) settingsFiles() []string {
 	}
 }
 
+// settingsNow is how these files stand: what was asked of git holds until one of them is another.
+func (r *Repo) settingsNow() (now []os.FileInfo) {
+	for _, name := range r.settingsFiles() {
+		now = append(now, Stat(name))
+	}
+	return now
+}
+
 // realHooks is the folder of the repository's hooks. git is asked once, and again when a
 // file has changed in which people set core.hooksPath.
 func (r *Repo) realHooks(ctx context.Context) (string, error) {
 	r.hooks.mu.Lock()
 	defer r.hooks.mu.Unlock()
-	var now []os.FileInfo
-	for _, name := range r.settingsFiles() {
-		now = append(now, Stat(name))
-	}
+	now := r.settingsNow()
 	if r.hooks.folder != "" && slices.EqualFunc(now, r.hooks.settings, SameFile) {
 		return r.hooks.folder, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/git/index"
 )
 
 // Files in the git folder.
@@ -68,7 +70,7 @@ func (r *Repo) begin(ctx context.Context) error {
 	}
 	x := &r.index
 	x.begun, x.real = true, info
-	if e, err := r.readPrivate(head.Commit); err == nil && x.head == head.Commit && x.own == e.own {
+	if e, err := r.readPrivate(head.Commit); err == nil && x.head == head.Commit && x.own == e.Own {
 		return nil
 	}
 	return r.RestoreOwn(ctx, head.Commit)
@@ -95,17 +97,17 @@ func (r *Repo) RestoreOwn(ctx context.Context, commit string) error {
 	if err != nil {
 		commit = "" // cannot be compared: put them back each time
 	}
-	r.index.head, r.index.own = commit, e.own
+	r.index.head, r.index.own = commit, e.Own
 	return nil
 }
 
 // readPrivate reads the private index. Any commit's id tells the length of ids.
-func (r *Repo) readPrivate(commit string) (entries, error) {
+func (r *Repo) readPrivate(commit string) (index.Entries, error) {
 	b, err := os.ReadFile(r.PrivateIndex())
 	if err != nil && !os.IsNotExist(err) {
-		return entries{}, err
+		return index.Entries{}, err
 	}
-	return readEntries(b, len(commit)/2)
+	return index.Read(b, len(commit)/2, IsOwn)
 }
 
 // DropOwnLocks removes what a killed ralph or its git left: the lock of the
@@ -121,17 +123,17 @@ func (r *Repo) DropOwnLocks() {
 	_ = os.Remove(next)
 }
 
-// install makes the private index the user's, which is how `git status` gets
+// Install makes the private index the user's, which is how `git status` gets
 // to see a commit. It reports whether it could: a git command that holds the
 // user's index for longer keeps it from that, and nothing is lost by it.
-func (r *Repo) install(ctx context.Context) bool {
+func (r *Repo) Install(ctx context.Context) bool {
 	if r.ours {
 		return true // it was made there
 	}
 	next, lock := filepath.Join(r.gitDir, nextName), r.RealIndex()+".lock"
 	_ = os.Remove(next)
 	if _, err := CopyIndex(r.PrivateIndex(), next); err != nil {
-		return r.resetIndex(ctx)
+		return r.ResetIndex(ctx)
 	}
 	defer os.Remove(next)
 	if info := Stat(r.RealIndex()); info != nil {
@@ -145,7 +147,7 @@ func (r *Repo) install(ctx context.Context) bool {
 			break
 		}
 		if !errors.Is(err, os.ErrExist) {
-			return r.resetIndex(ctx) // a file system without links
+			return r.ResetIndex(ctx) // a file system without links
 		}
 		if time.Now().After(end) {
 			return false
@@ -158,17 +160,57 @@ func (r *Repo) install(ctx context.Context) bool {
 	}
 	if err := os.Rename(lock, r.RealIndex()); err != nil {
 		_ = os.Remove(lock)
-		return r.resetIndex(ctx)
+		return r.ResetIndex(ctx)
 	}
 	r.index.real = Stat(r.RealIndex())
 	return true
 }
 
-// resetIndex lets git bring the user's index in line with HEAD.
-func (r *Repo) resetIndex(ctx context.Context) bool {
+// ResetIndex lets git bring the user's index in line with HEAD.
+func (r *Repo) ResetIndex(ctx context.Context) bool {
 	_, err := r.Run(ctx, Call{Args: []string{"reset", "-q"}, Write: true})
 	return err == nil
 }
+
+// StageFor brings the private index in line with the work tree, for a commit on top of parent
+// with the versions that own has of ralph's own files. An index that holds tree already is
+// not brought in line again.
+func (r *Repo) StageFor(ctx context.Context, parent, own, tree string) error {
+	if err := r.fresh(ctx); err != nil {
+		return err
+	}
+	if r.index.head != own {
+		if err := r.RestoreOwn(ctx, own); err != nil {
+			return err
+		}
+	}
+	if e, err := r.readPrivate(parent); err == nil && tree != "" && (tree == e.Tree || r.current(tree)) {
+		return nil
+	}
+	return r.stageAll(ctx, len(parent)/2)
+}
+
+// OwnTaken reports whether the private index has ralph's own files otherwise than own, whose
+// versions it was given.
+func (r *Repo) OwnTaken(parent, own string) bool {
+	e, err := r.readPrivate(parent)
+	return err == nil && r.index.head == own && e.Own != r.index.own
+}
+
+// Advance notes a commit that was made of the private index on top of parent, and that base
+// is among its ancestors.
+func (r *Repo) Advance(base, parent, commit string) {
+	if r.index.head == parent && !r.ours {
+		r.index.head = commit
+	}
+	r.line = lineage{base, commit}
+}
+
+// Advanced reports whether head is known to have base among its ancestors.
+func (r *Repo) Advanced(base, head string) bool { return r.line == lineage{base, head} }
+
+// ForgetSeen forgets which tree the private index is known to hold.
+func (r *Repo) ForgetSeen() { r.index.seen = seen{} }
 
 // CopyIndex copies an index file with its time of change, by which git tells
 // which entries may have changed in the same tick of the clock. No index is an

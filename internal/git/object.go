@@ -19,7 +19,7 @@ type CommitObject struct {
 	Tree    string
 	Parents []string
 	Message string
-	amended bool // somebody made it anew later: git keeps when it was written at first
+	Amended bool // somebody made it anew later: git keeps when it was written at first
 }
 
 // Carries reports whether the message has the line, as a trailer is.
@@ -54,7 +54,7 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitObject, error
 	if err != nil {
 		return CommitObject{}, err
 	}
-	return parseCommit(text)
+	return ParseCommit(text)
 }
 
 // ReadLooseCommit is the text of a commit that is not packed.
@@ -86,7 +86,8 @@ func (r *Repo) ReadLoose(hash, kind string) (string, error) {
 	return text, nil
 }
 
-func parseCommit(text string) (CommitObject, error) {
+// ParseCommit reads the text of a commit object.
+func ParseCommit(text string) (CommitObject, error) {
 	head, message, _ := strings.Cut(text, "\n\n")
 	c := CommitObject{Message: message}
 	var written, made string
@@ -103,7 +104,7 @@ func parseCommit(text string) (CommitObject, error) {
 			made = value[strings.LastIndexByte(value, '>')+1:]
 		}
 	}
-	c.amended = written != made
+	c.Amended = written != made
 	if !IsHash(c.Tree) {
 		return CommitObject{}, fmt.Errorf("a commit object without a tree: %.60q", head)
 	}

@@ -58,5 +58,9 @@ const MergeNote = "ralph-merge"
 // SetUpName is the note in a worktree's git folder of how it was set up.
 const SetUpName = "ralph-setup"
 
+// LandedName is the note in a worktree's git folder of the commit at which it stands, when that has
+// landed as a part of another commit.
+const LandedName = "ralph-landed"
+
 // UnreadyName is the note in a worktree's git folder that it is not ready, and why.
 const UnreadyName = "ralph-unready"

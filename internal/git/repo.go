@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ralph-loop/ralph/internal/git/index"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	neverlist "github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -67,7 +68,9 @@ type Repo struct {
 
 	pool worktrees
 
-	talks talks
+	talks   talks
+	commits committing
+	trees   index.Known[map[string]TreeEntry]
 }
 
 // lineage is a commit that is known to have base among its ancestors: the last

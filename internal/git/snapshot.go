@@ -21,8 +21,8 @@ func (r *Repo) Snapshot(ctx context.Context) (tree string, err error) {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
 	// After an add that found no change git's own note of the tree still holds.
-	if e, err := r.readPrivate(head.Commit); err == nil && e.tree != "" {
-		return e.tree, nil
+	if e, err := r.readPrivate(head.Commit); err == nil && e.Tree != "" {
+		return e.Tree, nil
 	}
 	tree, err = r.WriteTree(ctx, r.PrivateIndex())
 	if err != nil {

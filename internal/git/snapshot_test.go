@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git/index"
 )
 
 // X-71, D-068
@@ -84,32 +86,6 @@ func TestSnapshotSeesChangesInTheTickOfTheIndex(t *testing.T) {
 	}
 }
 
-func TestSnapshotIndexKinds(t *testing.T) {
-	t.Parallel()
-	kinds := map[string][]string{
-		"version 4": {"update-index", "--index-version=4"},
-		"split":     {"update-index", "--split-index"},
-		"untracked": {"update-index", "--force-untracked-cache"},
-	}
-	for name, args := range kinds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBox(t)
-			b.OwnFiles()
-			b.Git("add", "-f", "ralph/inbox.jsonl", "ralph/plan.jsonl")
-			b.Git("commit", "-q", "-m", "own")
-			b.Git(args...)
-			b.Write("ralph/inbox.jsonl", "staged")
-			b.Git("add", "ralph/inbox.jsonl")
-			b.Write("new", "x")
-			c := b.mustCommit("k", nil)
-			b.Equal("files", b.Git("show", "--name-only", "--format=", c.Hash), "new")
-			b.Equal("tracked files in status", b.Git("status", "--porcelain", "-uno"), " M ralph/inbox.jsonl")
-			b.Git("fsck")
-		})
-	}
-}
-
 func TestReadEntries(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
@@ -119,26 +95,26 @@ func TestReadEntries(t *testing.T) {
 		b.Git("update-index", "--index-version="+version)
 		raw, err := os.ReadFile(b.repo.RealIndex())
 		b.Must(err)
-		e, err := readEntries(raw, 20)
+		e, err := index.Read(raw, 20, IsOwn)
 		b.Must(err)
-		if n := strings.Count(e.own, "ralph/") + strings.Count(e.own, "build/ralph-logs/"); n != 7 {
-			t.Errorf("version %s: own entries: %q", version, e.own)
+		if n := strings.Count(e.Own, "ralph/") + strings.Count(e.Own, "build/ralph-logs/"); n != 7 {
+			t.Errorf("version %s: own entries: %q", version, e.Own)
 		}
-		b.Equal("tree not written yet", e.tree, "")
+		b.Equal("tree not written yet", e.Tree, "")
 		tree := b.Git("write-tree")
 		if raw, err = os.ReadFile(b.repo.RealIndex()); err != nil {
 			t.Fatal(err)
 		}
-		e, err = readEntries(raw, 20)
+		e, err = index.Read(raw, 20, IsOwn)
 		b.Must(err)
-		b.Equal("tree", e.tree, tree)
+		b.Equal("tree", e.Tree, tree)
 		b.Write("changes", version)
 		b.Git("add", "changes")
 		for cut := range raw { // never a panic, whatever the file holds
-			_, _ = readEntries(raw[:cut], 20)
+			_, _ = index.Read(raw[:cut], 20, IsOwn)
 		}
 	}
-	if _, err := readEntries([]byte("something else, long enough to be an index"), 20); err == nil {
+	if _, err := index.Read([]byte("something else, long enough to be an index"), 20, IsOwn); err == nil {
 		t.Error("any text passes for an index")
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/git/index"
+
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -104,13 +106,13 @@ type indexed struct {
 func readIndexed(b []byte, idLen int) (x indexed, ok bool) {
 	const assumeValid = 0x8000
 	x.entries, x.folders = map[string]bool{}, map[string]bool{"": true}
-	rest, err := eachEntry(b, idLen, func(e indexEntry) error {
-		if e.flags&(stageBits|assumeValid|extended) != 0 || e.mode()&typeBits == typeModule || bytes.HasSuffix(e.path, []byte("/")) {
-			return errIndex
+	rest, err := index.Each(b, idLen, func(e index.Entry) error {
+		if e.Flags&(index.StageBits|assumeValid|index.Extended) != 0 || e.Mode()&typeBits == typeModule || bytes.HasSuffix(e.Path, []byte("/")) {
+			return index.ErrOther
 		}
-		field := func(n int) uint32 { return binary.BigEndian.Uint32(e.raw[4*n:]) }
-		path := string(e.path)
-		x.paths, x.ids, x.entries[path] = append(x.paths, path), append(x.ids, e.id(idLen)), true
+		field := func(n int) uint32 { return binary.BigEndian.Uint32(e.Raw[4*n:]) }
+		path := string(e.Path)
+		x.paths, x.ids, x.entries[path] = append(x.paths, path), append(x.ids, e.ID(idLen)), true
 		x.stamps = append(x.stamps, stamp{
 			changed: instant{int64(field(0)), int64(field(1))}, written: instant{int64(field(2)), int64(field(3))},
 			ino: uint64(field(5)), mode: field(6), uid: field(7), gid: field(8), size: int64(field(9)),
@@ -120,7 +122,7 @@ func readIndexed(b []byte, idLen int) (x indexed, ok bool) {
 		}
 		return nil
 	})
-	return x, err == nil && new(entries).extensions(rest, idLen) == nil && len(x.paths) > 0
+	return x, err == nil && new(index.Entries).Extensions(rest, idLen) == nil && len(x.paths) > 0
 }
 
 // parent is the folder that a path is in, with a slash at its end.

@@ -135,10 +135,7 @@ func (t *talk) ready(ctx context.Context, r *Repo, c Call) (fresh bool, err erro
 		t.end() // its time is up, whether it knows or not
 	}
 	t.idle = nil
-	var now []os.FileInfo
-	for _, name := range r.settingsFiles() {
-		now = append(now, Stat(name))
-	}
+	now := r.settingsNow()
 	if t.in != nil {
 		select {
 		case <-t.done:

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/git/index"
 )
 
 // once is what a git of its own says of two trees.
@@ -99,7 +101,7 @@ func TestTalkOfWhatIsNotThere(t *testing.T) {
 	if _, err := b.repo.Diff(t.Context(), none, tree, 100); !errors.Is(err, errObject) {
 		t.Errorf("diff: %v", err)
 	}
-	if err := b.repo.makeTrees(t.Context(), []treeObject{{none, []byte("100644 x\x00" + strings.Repeat("\x01", 20))}}); err == nil {
+	if err := b.repo.makeTrees(t.Context(), []index.Tree{{ID: none, Body: []byte("100644 x\x00" + strings.Repeat("\x01", 20))}}); err == nil {
 		t.Error("a tree was made of a file that is not there")
 	}
 	gone, cancel := context.WithCancel(t.Context())

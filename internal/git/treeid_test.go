@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"testing"
 )
 
@@ -70,48 +69,4 @@ func TestTreeIDOfOtherIndexes(t *testing.T) {
 			b.Equal("tree", b.snapshot(), id)
 		})
 	}
-}
-
-// TreeID writes no tree; a commit takes it as it is, and Diff has it written.
-func TestTreeIDCostsOneProcess(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
-	first := b.snapshot()
-	base := b.Head()
-	for i := range 3 {
-		b.Write("a.txt", fmt.Sprint(i))
-		key := strings.Repeat(fmt.Sprint(i), 8)
-		n := b.spawns(func() {
-			tree := b.treeID()
-			c := b.mustCommit(key, func(in *CommitInput) { in.Base, in.Tree, in.Fresh, in.Squash = base, tree, true, false })
-			b.Equal("tree", c.Tree, tree)
-		})
-		if n != 2 { // also on top of a commit that is not the base
-			t.Errorf("commit %d starts %d processes, want 2: add and commit", i, n)
-		}
-	}
-	b.Write("a.txt", "for the diff")
-	tree := b.treeID()
-	if _, err := b.Try("cat-file", "-e", tree); err == nil {
-		t.Error("the tree is written although nobody asked")
-	}
-	patch, err := b.repo.Diff(t.Context(), first, tree, 1<<20)
-	b.Must(err)
-	if !strings.Contains(string(patch), "+for the diff") {
-		t.Errorf("diff: %s", patch)
-	}
-	b.Git("cat-file", "-e", tree)
-}
-
-// A file that changed after TreeID is not what the id stands for, but it is in
-// the work tree: it goes into the commit only through an add.
-func TestTreeIDDoesNotHideLaterSnapshots(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
-	b.Write("x", "1")
-	old := b.treeID()
-	b.Write("x", "2")
-	b.treeID()
-	b.mustCommit("k", func(in *CommitInput) { in.Tree = old })
-	b.Equal("x", b.Git("show", "HEAD:x"), "2")
 }

@@ -77,14 +77,17 @@ func (r *Repo) treeAt(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c, err := parseCommit(text)
+	c, err := ParseCommit(text)
 	return c.Tree, err
 }
 
-// members are what a tree has, by name; none for "".
-func (r *Repo) members(ctx context.Context, id string) (map[string]TreeEntry, error) {
+// Members are what a tree has, by name; none for "". They are nobody's to change.
+func (r *Repo) Members(ctx context.Context, id string) (map[string]TreeEntry, error) {
 	if id == "" {
 		return nil, nil
+	}
+	if list, ok := r.trees.Of(id); ok {
+		return list, nil
 	}
 	text, err := r.object(ctx, id, "tree")
 	if err != nil {
@@ -94,6 +97,7 @@ func (r *Repo) members(ctx context.Context, id string) (map[string]TreeEntry, er
 	if !ok {
 		return nil, fmt.Errorf("read the tree %s: %w", id, errObject)
 	}
+	r.trees.Keep(id, list, len(list))
 	return list, nil
 }
 
@@ -134,11 +138,11 @@ func (r *Repo) differ(ctx context.Context, dir, a, b string, idLen int, list *[]
 	if a == b {
 		return nil
 	}
-	was, err := r.members(ctx, a)
+	was, err := r.Members(ctx, a)
 	if err != nil {
 		return err
 	}
-	now, err := r.members(ctx, b)
+	now, err := r.Members(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -316,3 +320,18 @@ func (r *Repo) unknownIn(name string, known map[string]Change) []string {
 
 // File is where a file of the work tree is.
 func (r *Repo) File(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }
+
+// Before and after are the two versions of a change: a mode and an id, "" for no file.
+// Before is the version in the tree that is compared from.
+func (c Change) Before() string { return version2(c.Modes, c.IDs, 0) }
+
+// After is the version in the tree that it is compared with.
+func (c Change) After() string { return version2(c.Modes, c.IDs, 1) }
+
+func version2(modes, ids string, side int) string {
+	m, i := strings.Fields(strings.ReplaceAll(modes, ":", "")), strings.Fields(ids)
+	if len(m) != 2 || len(i) != 2 || strings.Trim(m[side], "0") == "" {
+		return ""
+	}
+	return m[side] + " " + i[side]
+}

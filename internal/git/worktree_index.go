@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/git/index"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -23,7 +25,7 @@ func (r *Repo) HoldOwn(ctx context.Context, head string) error {
 	if x.head != "" {
 		head = x.head
 	}
-	if err != nil || x.head == "" || e.own != x.own {
+	if err != nil || x.head == "" || e.Own != x.own {
 		if err := r.RestoreOwn(ctx, head); err != nil {
 			return err
 		}
@@ -65,15 +67,15 @@ func (r *Repo) LookAtIndex(head Head) IndexLook {
 	p.sparse = Stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) != nil
 	p.ok = binary.BigEndian.Uint32(b[8:]) <= proveMost
 	p.empty = emptyBlob(p.idLen)
-	rest, err := eachEntry(b, p.idLen, p.add)
-	var e entries
+	rest, err := index.Each(b, p.idLen, p.add)
+	var e index.Entries
 	if err == nil {
-		err = e.extensions(rest, p.idLen)
+		err = e.Extensions(rest, p.idLen)
 	}
 	if err != nil {
 		return IndexLook{Links: true}
 	}
-	p.look.Proved = p.ok && e.tree != "" && e.tree == r.knownTree(head.Commit) && p.nothingElse()
+	p.look.Proved = p.ok && e.Tree != "" && e.Tree == r.knownTree(head.Commit) && p.nothingElse()
 	return p.look
 }
 
@@ -86,7 +88,7 @@ func (r *Repo) knownTree(commit string) string {
 	if err != nil {
 		return ""
 	}
-	c, err := parseCommit(text)
+	c, err := ParseCommit(text)
 	if err != nil {
 		return ""
 	}
@@ -116,33 +118,33 @@ type proof struct {
 	names  map[string]bool // paths of the index; true: folders
 }
 
-func (p *proof) add(x indexEntry) error {
-	if x.flags&assumeValid != 0 {
+func (p *proof) add(x index.Entry) error {
+	if x.Flags&assumeValid != 0 {
 		p.look.Hidden = true
 	}
-	if x.flags&extended != 0 {
+	if x.Flags&index.Extended != 0 {
 		p.ok = false
-		if at := idAt + p.idLen + 2; binary.BigEndian.Uint16(x.raw[at:])&skipWorktree != 0 && !p.sparse {
+		if at := index.IDAt + p.idLen + 2; binary.BigEndian.Uint16(x.Raw[at:])&skipWorktree != 0 && !p.sparse {
 			p.look.Hidden = true
 		}
 	}
-	if x.mode() == modeLink {
+	if x.Mode() == modeLink {
 		p.look.Links, p.ok = true, false
 	}
 	if !p.ok {
 		return nil
 	}
-	name := string(x.path)
+	name := string(x.Path)
 	p.names[name] = false
 	for dir := path.Dir(name); dir != "." && !p.names[dir]; dir = path.Dir(dir) {
 		p.names[dir] = true
 	}
-	p.ok = x.flags&stageBits == 0 && p.unchanged(x, name)
+	p.ok = x.Flags&index.StageBits == 0 && p.unchanged(x, name)
 	return nil
 }
 
 // unchanged compares a file with the ten fields of its entry.
-func (p *proof) unchanged(x indexEntry, name string) bool {
+func (p *proof) unchanged(x index.Entry, name string) bool {
 	var st unix.Stat_t
 	if unix.Lstat(p.root+"/"+name, &st) != nil {
 		return false
@@ -152,7 +154,7 @@ func (p *proof) unchanged(x indexEntry, name string) bool {
 		0, uint32(st.Ino), 0, st.Uid, st.Gid, uint32(st.Size),
 	}
 	for i, v := range has {
-		if i != 4 && i != 6 && v != binary.BigEndian.Uint32(x.raw[4*i:]) {
+		if i != 4 && i != 6 && v != binary.BigEndian.Uint32(x.Raw[4*i:]) {
 			return false
 		}
 	}
@@ -160,12 +162,12 @@ func (p *proof) unchanged(x indexEntry, name string) bool {
 	if sec, nsec := int64(st.Mtim.Sec), int64(st.Mtim.Nsec); sec > written.Unix() || sec == written.Unix() && nsec >= int64(written.Nanosecond()) {
 		return false // it may have changed after git looked
 	}
-	if st.Size == 0 && string(x.id(p.idLen)) != p.empty {
+	if st.Size == 0 && string(x.ID(p.idLen)) != p.empty {
 		return false // how git marks an entry that it must look at again
 	}
-	switch mode := uint32(st.Mode); x.mode() { //nolint:unconvert // as above
+	switch mode := uint32(st.Mode); x.Mode() { //nolint:unconvert // as above
 	case 0o100644, 0o100755:
-		return mode&unix.S_IFMT == unix.S_IFREG && (mode&0o100 != 0) == (x.mode() == 0o100755)
+		return mode&unix.S_IFMT == unix.S_IFREG && (mode&0o100 != 0) == (x.Mode() == 0o100755)
 	case 0o120000:
 		return mode&unix.S_IFMT == unix.S_IFLNK
 	}
@@ -197,8 +199,8 @@ func (p *proof) nothingElse() bool {
 
 // linkPaths returns the repositories inside this one that an index names. The id of HEAD's
 // kind of object tells the length of ids.
-func (r *Repo) linkPaths(index string) ([]string, error) {
-	b, err := os.ReadFile(index)
+func (r *Repo) linkPaths(file string) ([]string, error) {
+	b, err := os.ReadFile(file)
 	if err != nil || len(b) == 0 {
 		return nil, nil // none yet
 	}
@@ -207,17 +209,17 @@ func (r *Repo) linkPaths(index string) ([]string, error) {
 		idLen = 32
 	}
 	var paths []string
-	rest, err := eachEntry(b, idLen, func(x indexEntry) error {
-		if x.mode() == modeLink {
-			paths = append(paths, string(x.path))
+	rest, err := index.Each(b, idLen, func(x index.Entry) error {
+		if x.Mode() == modeLink {
+			paths = append(paths, string(x.Path))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	var e entries
-	return paths, e.extensions(rest, idLen)
+	var e index.Entries
+	return paths, e.Extensions(rest, idLen)
 }
 
 // LeftAt notes what the index says after a checkout of the commit, which saves
@@ -225,8 +227,8 @@ func (r *Repo) linkPaths(index string) ([]string, error) {
 func (r *Repo) LeftAt(commit string) {
 	r.index, r.at = private{}, EnteredPlace{Commit: commit}
 	if e, err := r.readPrivate(commit); err == nil {
-		r.index = private{begun: true, real: Stat(r.RealIndex()), head: commit, own: e.own}
-		r.at.Tree = e.tree
+		r.index = private{begun: true, real: Stat(r.RealIndex()), head: commit, own: e.Own}
+		r.at.Tree = e.Tree
 	}
 }
 

@@ -126,7 +126,7 @@ func (x *stage) sound() {
 	s := x.mem.State()
 	for _, task := range slices.Concat(s.Plan.Tasks, s.Stages) {
 		r := task.Run
-		if task.Status == ralph.TaskActive || r.InFlight != 0 || r.Place.Slot != 0 || !r.TurnAt.IsZero() || r.Reserved != (ralph.Usage{}) {
+		if task.Status == ralph.TaskActive || r.InFlight != 0 || r.Worktree.Slot != 0 || !r.TurnAt.IsZero() || r.Reserved != (ralph.Usage{}) {
 			x.t.Errorf("%s is left in the middle: %+v", task.ID, task)
 		}
 	}

@@ -47,7 +47,7 @@ func File(name string) string { return strings.ReplaceAll(name, ":", "-") }
 
 // PreHooks are the names of the hooks that run before something.
 func PreHooks() []string {
-	return []string{"pre-session", "pre-turn", "pre-check", "pre-commit", "pre-merge", "pre-land"}
+	return []string{"pre-session", "pre-turn", "pre-check", "pre-commit", "pre-merge", "pre-land", "pre-publish"}
 }
 
 // ownKind is the one kind of fact that has no hook: a hook for what hooks did would

@@ -89,15 +89,15 @@ func (d *Doer) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ral
 	cause := Cause(*ran)
 	given := ralph.TaskEnded{ID: id, Status: ralph.TaskPending, Why: ralph.Why{Rule: "X-92", Text: "stopped by " + cause}}
 	if t := s.Task(id); t != nil {
-		given.Slot = t.Run.Place.Slot
+		given.Slot = t.Run.Worktree.Slot
 	}
-	return []ralph.Fact{*ran, given, ralph.Control{Want: ralph.WantStop, Cause: cause, Now: s.Session.Now, Ends: ralph.ReasonHook}}, nil
+	return []ralph.Fact{*ran, given, ralph.Control{Want: ralph.WantStop, Cause: cause, Immediate: s.Session.Immediate, Ends: ralph.ReasonHook}}, nil
 }
 
 // before is the hook that runs before a step, "" for none.
 func before(step ralph.Step) string {
 	switch step.(type) {
-	case ralph.Turn, ralph.Check, ralph.Commit, ralph.Merge, ralph.Land:
+	case ralph.Turn, ralph.Check, ralph.Commit, ralph.Merge, ralph.Land, ralph.Publish:
 		return "pre-" + step.StepName()
 	}
 	return ""

@@ -35,6 +35,7 @@ type Interceptor struct {
 	Policy   policy.Config
 	Pushes   bool
 	Plain    *PlainCalls
+	Lookups  *shim.Lookups
 }
 
 // shimRules is what a shim judges by. It asks the engine only about what is held, so
@@ -60,7 +61,7 @@ func (b Interceptor) Put(_ context.Context, dir string, env []string, turn step.
 	if err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
 	}
-	set := shim.Set{Self: b.Self, Programs: b.Programs, Rules: rules, Report: turn.Report}
+	set := shim.Set{Self: b.Self, Programs: b.Programs, Rules: rules, Report: turn.Report, Lookups: b.Lookups}
 	set.Plain = b.Plain.of(what, b.Programs)
 	return set.Put(dir, env)
 }
@@ -128,6 +129,12 @@ func pushFor(ctx context.Context, env workspace.Env, dir string, argv []string) 
 	return true, nil
 }
 
+// Listen begins the line of a turn, agentsock.Listen, with the word on calls of programs: most
+// then pass without a start of ralph (fastpath).
+func Listen(ctx context.Context, t agentsock.Turn) (*agentsock.Server, error) {
+	return agentsock.Listen(ctx, &judged{Turn: t})
+}
+
 // letPass says why a call does not pass, "" when it does.
 func letPass(ctx context.Context, env workspace.Env, dir string, argv []string) (why string) {
 	rules, err := readShimRules(dir)
@@ -167,7 +174,7 @@ func (r shimRules) judge(argv []string, dir string, disk lookup.Disk) (ralph.Req
 
 // holds reports whether a call with such a word does not run at once.
 func (r shimRules) holds(w approval.Ruling) bool {
-	return w.Verdict == ralph.Denied || w.Gate == ralph.GateOperation && (w.Never || !r.Never)
+	return w.Verdict == ralph.Denied || w.Gate == ralph.ApprovalOperation && (w.Never || !r.Never)
 }
 
 func readShimRules(dir string) (shimRules, error) {

@@ -193,11 +193,11 @@ func taskFact(id ralph.TaskID, k, i int, at time.Time) ralph.Fact {
 	case k == 0:
 		return ralph.TaskStarted{ID: id}
 	case k == 14:
-		return ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Why: ralph.Why{Rule: "B-041", Text: "complete, checks pass"}, Saw: int64(i), Now: at}
+		return ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Why: ralph.Why{Rule: "B-041", Text: "complete, checks pass"}, BasedOnSeq: int64(i), DecidedAt: at}
 	case k == 13:
 		return ralph.Noted{Task: id, Text: "the agent says it is done"}
 	case k%4 == 1:
-		return ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: k, Timeout: 30 * time.Minute}, Why: why, Saw: int64(i), Now: at}
+		return ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: k, Timeout: 30 * time.Minute}, Why: why, BasedOnSeq: int64(i), DecidedAt: at}
 	case k%4 == 2:
 		return ralph.TurnEnded{
 			Task: id, Stage: ralph.KindBuild, Agent: "claude", Iteration: k, Exit: ralph.ExitOK, Session: "5c1a7e60-1f0e-4f3c-9d3c-0a1b2c3d4e5f",
@@ -206,7 +206,7 @@ func taskFact(id ralph.TaskID, k, i int, at time.Time) ralph.Fact {
 			Tree:   tree, Head: head, Changed: true, Dir: "ralph/.state/tasks/t-0001/1", Tail: "The form is there, next the error message.", Took: time.Minute,
 		}
 	case k%4 == 3:
-		return ralph.StepStarted{Task: id, Step: ralph.Check{}, Why: ralph.Why{Rule: "B-036", Text: "complete: check"}, Saw: int64(i), Now: at}
+		return ralph.StepStarted{Task: id, Step: ralph.Check{}, Why: ralph.Why{Rule: "B-036", Text: "complete: check"}, BasedOnSeq: int64(i), DecidedAt: at}
 	}
 	return ralph.ChecksRan{Task: id, Pass: true, Tree: tree, Took: time.Second, Results: []ralph.CheckResult{{Name: "go test ./...", Command: "go test ./...", Pass: true, Took: time.Second}}}
 }

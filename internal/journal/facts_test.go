@@ -52,6 +52,16 @@ func facts() []ralph.Fact {
 		ralph.Asked{},
 		ralph.Answered{},
 		ralph.AgentLimited{},
+		ralph.PushWanted{},
+		ralph.PushTried{},
+		ralph.Pushed{},
+		ralph.PushFailed{},
+		ralph.PushRefused{},
+		ralph.PushDropped{},
+		ralph.ServiceLimited{},
+		ralph.ServiceRetried{},
+		ralph.RepoRenamed{},
+		ralph.BreakerMoved{},
 		ralph.Noted{},
 		ralph.CheckoutFound{},
 		ralph.IntegrationStarted{},
@@ -60,6 +70,10 @@ func facts() []ralph.Fact {
 		ralph.Advanced{},
 		ralph.BaselineRan{},
 		ralph.Landed{},
+		ralph.Published{Branch: "ralph/x", Remote: "origin"},
+		ralph.PullSeen{Branch: "ralph/x"},
+		ralph.IssueSeen{Issue: ralph.Tracked{Ref: "o/r#1"}},
+		ralph.Polled{Source: "github label:ralph"},
 		ralph.CleanedUp{},
 		ralph.SavedWork{},
 		ralph.TaskRetried{},
@@ -89,7 +103,9 @@ func facts() []ralph.Fact {
 		ralph.JournalCut{},
 		ralph.ThreadStarted{},
 		ralph.ThreadWanted{},
+		ralph.ThreadParked{},
 		ralph.ThreadContinued{},
+		ralph.Guided{},
 		ralph.Advised{},
 		ralph.Decided{},
 		ralph.Reviewed{},
@@ -107,7 +123,7 @@ func pool(typ reflect.Type) []string {
 		return []string{"t-aaaa", "t-bbbb", "plan:j-1:1", ""}
 	case ralph.IssueID:
 		return []string{"i-aaaa", "i-bbbb"}
-	case ralph.GateID:
+	case ralph.ApprovalID:
 		return []string{"g-aaaa", "g-bbbb"}
 	case ralph.SessionID:
 		return []string{"s-1", "s-2"}

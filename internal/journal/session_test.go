@@ -249,3 +249,24 @@ func TestSessionAfterTurns(t *testing.T) {
 		t.Errorf("after the end: %+v %v", x, err)
 	}
 }
+
+// C-021: the file says of each tracker that was called how its breaker stands, as soon as it moves.
+func TestSessionServices(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	now := time.Date(2025, 1, 20, 10, 30, 0, 0, time.UTC)
+	j := begun(t, root, &now)
+	if x := readSession(t, root); x.Services != nil {
+		t.Errorf("before a call: %+v", x.Services)
+	}
+	open := ralph.Breaker{State: ralph.BreakerOpen, Failures: []time.Time{now, now}, Opened: now, Until: now.Add(time.Minute)}
+	must(t, update(j, ralph.BreakerMoved{Service: "github", From: ralph.BreakerClosed, Breaker: open}))
+	want := []views.SessionService{{Service: "github", State: ralph.BreakerOpen, Failures: 2, OpenedAt: now, Until: now.Add(time.Minute)}}
+	if x := readSession(t, root); !reflect.DeepEqual(x.Services, want) {
+		t.Errorf("an open breaker: %+v, want %+v", x.Services, want)
+	}
+	must(t, update(j, ralph.BreakerMoved{Service: "github", From: ralph.BreakerOpen}))
+	if x := readSession(t, root); len(x.Services) != 1 || x.Services[0].State != ralph.BreakerClosed || x.Services[0].Failures != 0 {
+		t.Errorf("closed again: %+v", x.Services)
+	}
+}

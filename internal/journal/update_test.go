@@ -125,11 +125,11 @@ func TestFirstAnswerWins(t *testing.T) {
 	root := t.TempDir()
 	waits := open(t, options(root))
 	must(t, update(waits, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskActive}},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateOperation, Task: "t-1", InTurn: true, Text: "run make deploy"}}))
+		ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalOperation, Task: "t-1", InTurn: true, Text: "run make deploy"}}))
 	seq := waits.State().Seq
 	answers := []func(*ralph.State) ([]ralph.Fact, error){
-		func(s *ralph.State) ([]ralph.Fact, error) { return s.ApproveGate("g-1") },
-		func(s *ralph.State) ([]ralph.Fact, error) { return s.DenyGate("g-1", "no") },
+		func(s *ralph.State) ([]ralph.Fact, error) { return s.Approve("g-1") },
+		func(s *ralph.State) ([]ralph.Fact, error) { return s.Deny("g-1", "no") },
 	}
 	errs := make([]error, len(answers))
 	var both sync.WaitGroup
@@ -149,7 +149,7 @@ func TestFirstAnswerWins(t *testing.T) {
 	must(t, waits.Wait(t.Context(), seq))
 	word := waits.State().Reply("t-1", "g-1")
 	switch {
-	case refused != 1 || word == nil || len(waits.State().Gates) != 0:
+	case refused != 1 || word == nil || len(waits.State().Approvals) != 0:
 		t.Fatalf("%d of two refused, the answer is %+v", refused, word)
 	case (word.Verdict == ralph.Approved) != (errs[0] == nil):
 		t.Errorf("%s won, but the errors are %v", word.Verdict, errs)

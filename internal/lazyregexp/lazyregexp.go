@@ -38,22 +38,13 @@ func (r *Regexp) FindSubmatch(b []byte) [][]byte       { return r.Get().FindSubm
 
 func (r *Regexp) FindStringSubmatchIndex(s string) []int { return r.Get().FindStringSubmatchIndex(s) }
 
-func (r *Regexp) FindAllString(s string, n int) []string     { return r.Get().FindAllString(s, n) }
-func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.Get().FindAllStringIndex(s, n) }
+func (r *Regexp) FindAllString(s string, n int) []string { return r.Get().FindAllString(s, n) }
 
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.Get().FindAllStringSubmatch(s, n)
 }
 
-func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
-	return r.Get().FindAllStringSubmatchIndex(s, n)
-}
-
 func (r *Regexp) ReplaceAllString(s, with string) string { return r.Get().ReplaceAllString(s, with) }
-
-func (r *Regexp) ReplaceAllLiteralString(s, with string) string {
-	return r.Get().ReplaceAllLiteralString(s, with)
-}
 
 func (r *Regexp) ReplaceAllStringFunc(s string, f func(string) string) string {
 	return r.Get().ReplaceAllStringFunc(s, f)

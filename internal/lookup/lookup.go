@@ -48,7 +48,7 @@ func (d Disk) Clear(q ralph.Request, c approval.Settings, rules []*ralph.AnswerR
 		return missing
 	})
 	if !ok {
-		word = approval.Ruling{Rule: "it leads from folder to folder without an end", Gate: ralph.GateApproval}
+		word = approval.Ruling{Rule: "it leads from folder to folder without an end", Gate: ralph.ApprovalRequest}
 	}
 	return word, w
 }

@@ -36,7 +36,8 @@ type Error struct {
 	RetryAfter time.Duration // when the provider says so, 0 when not
 	Text       string        // what the provider says: one line, without the key
 	Tries      int
-	Err        error // what it comes from, nil for an answer of the provider's
+	Do         string // what a person can do, where Kind does not say it
+	Err        error  // what it comes from, nil for an answer of the provider's
 }
 
 // Error says what happened, and what a person can do.
@@ -66,6 +67,9 @@ func (e *Error) what() string {
 
 // Next is what a person can do about it.
 func (e *Error) Next() string {
+	if e.Do != "" {
+		return e.Do
+	}
 	switch e.Kind {
 	case Limit:
 		if e.RetryAfter > 0 {

@@ -42,7 +42,12 @@ func Parse(text string) (Spec, error) {
 }
 
 // String is the model as settings spell it.
-func (s Spec) String() string { return string(s.Provider) + ":" + s.Model }
+func (s Spec) String() string {
+	if s.Model == "" {
+		return string(s.Provider)
+	}
+	return string(s.Provider) + ":" + s.Model
+}
 
 // own is where a provider's own servers are, and the variable that its key is in.
 func (p Provider) own() (base, key string) {

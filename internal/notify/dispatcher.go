@@ -49,7 +49,7 @@ type Dispatcher struct {
 // Start is called before the first event. failed is called, from other goroutines, when a sink
 // does not take a notice: once, until the sink works again. open says whether a gate still
 // waits for a person.
-func (c *Dispatcher) Start(failed func(ralph.NoticeFailed), open func(ralph.GateID) bool) {
+func (c *Dispatcher) Start(failed func(ralph.NoticeFailed), open func(ralph.ApprovalID) bool) {
 	if c.Sounds != nil {
 		c.Sounds.start(failed)
 	}
@@ -65,7 +65,7 @@ type Letter struct {
 	repository string
 	now        func() time.Time
 	failed     func(ralph.NoticeFailed)
-	open       func(ralph.GateID) bool
+	open       func(ralph.ApprovalID) bool
 
 	told   map[string]bool // needs, so that each is told once
 	tries  int             // that failed, one after the other
@@ -147,7 +147,7 @@ func (l *Letter) say(err error) {
 func (l *Letter) left(waiting []Notice) []Notice {
 	var list []Notice
 	for _, n := range waiting {
-		if id, isGate := strings.CutPrefix(n.Key, gateKey("")); isGate && !l.open(ralph.GateID(id)) {
+		if id, isGate := strings.CutPrefix(n.Key, gateKey("")); isGate && !l.open(ralph.ApprovalID(id)) {
 			continue
 		}
 		list = append(list, late(n, l.now()))

@@ -116,8 +116,8 @@ func (b *bureau) begin() {
 	if b.journal, err = journal.Open(journal.Options{Root: b.root, Observe: func(e ralph.Event, s *ralph.State) { b.Sounds.See(e, s) }}); err != nil {
 		b.t.Fatal(err)
 	}
-	b.Start(b.add, func(id ralph.GateID) bool {
-		return slices.ContainsFunc(b.journal.State().Gates, func(g *ralph.Gate) bool { return g.ID == id })
+	b.Start(b.add, func(id ralph.ApprovalID) bool {
+		return slices.ContainsFunc(b.journal.State().Approvals, func(g *ralph.Approval) bool { return g.ID == id })
 	})
 	l := b.Letters[0]
 	b.follower, err = follow.Start(b.journal, follow.Options[Notice]{
@@ -158,8 +158,8 @@ func (b *bureau) same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func ask(id ralph.GateID) ralph.Fact {
-	return ralph.Asked{Gate: ralph.Gate{ID: id, Kind: "question", Task: "t-1", Text: "How?"}}
+func ask(id ralph.ApprovalID) ralph.Fact {
+	return ralph.Asked{Approval: ralph.Approval{ID: id, Kind: "question", Task: "t-1", Text: "How?"}}
 }
 
 func fail(id ralph.TaskID) ralph.Fact { return ralph.TaskEnded{ID: id, Status: ralph.TaskFailed} }

@@ -65,7 +65,7 @@ func noticeOf(e ralph.Event, s *ralph.State) (Notice, bool) {
 	case ralph.TaskEnded:
 		return taskEnded(f, s)
 	case ralph.Asked:
-		return asked(f.Gate, s), true
+		return asked(f.Approval, s), true
 	case ralph.Control:
 		return control(f, e.By, s)
 	case ralph.JobEnded:
@@ -195,9 +195,9 @@ func recovery(f ralph.TaskEnded, s *ralph.State) string {
 	return action.Commands(ended.Recovery())
 }
 
-func gateKey(id ralph.GateID) string { return "gate:" + string(id) }
+func gateKey(id ralph.ApprovalID) string { return "gate:" + string(id) }
 
-func asked(g ralph.Gate, s *ralph.State) Notice {
+func asked(g ralph.Approval, s *ralph.State) Notice {
 	about := cmp.Or(g.About, g.Task)
 	name := string(about)
 	if t := s.Task(about); t != nil {
@@ -216,18 +216,20 @@ func asked(g ralph.Gate, s *ralph.State) Notice {
 	n.Command = fmt.Sprintf("ralph approve %s", g.ID)
 	more := fmt.Sprintf(" (`ralph gates %s` shows it, `ralph deny %[1]s` refuses it)", g.ID)
 	switch g.Kind {
-	case ralph.GateStart:
+	case ralph.ApprovalStart:
 		n.Title, n.Body = "A start waits for you", "The start waits for your approval: "+g.Text+more
-	case ralph.GateApproval, ralph.GateOperation:
+	case ralph.ApprovalRequest, ralph.ApprovalOperation:
 		n.Title, n.Body = "An agent waits for your approval: "+name, fmt.Sprintf("The agent of %s wants to %s%s%s", about, g.Text, held(g), more)
 		if g.By != "" {
 			n.Title, n.Body = "An agent of yours waits for your approval", fmt.Sprintf("An agent of yours wants to %s%s%s", g.Text, held(g), more)
 		}
-	case ralph.GateTest:
+	case ralph.ApprovalTest:
 		n.Title, n.Body = "Finished work needs your eye: "+name, fmt.Sprintf("The work of %s does not pass: %s%s", about, g.Text, more)
-	case ralph.GateCommit:
+	case ralph.ApprovalCommit:
 		n.Title, n.Body = "A commit waits for you", "The commit waits: "+g.Text+more
-	case ralph.GateStep:
+	case ralph.ApprovalPush:
+		n.Title, n.Body = "A push waits for you", "Ralph wants to push finished work: "+g.Text+more
+	case ralph.ApprovalStep:
 		n.Title, n.Body = "The next task waits for you: "+name, fmt.Sprintf("Task %s waits for your approval: %s%s", about, g.Text, more)
 	default:
 		n.Title, n.Body = "A merge waits for you: "+name, fmt.Sprintf("The merge of %s needs you: %s%s", about, g.Text, more)
@@ -236,8 +238,8 @@ func asked(g ralph.Gate, s *ralph.State) Notice {
 }
 
 // held is which rule holds an operation.
-func held(g ralph.Gate) string {
-	if g.Kind != ralph.GateOperation || g.Rule == "" {
+func held(g ralph.Approval) string {
+	if g.Kind != ralph.ApprovalOperation || g.Rule == "" {
 		return ""
 	}
 	return " [" + g.Rule + "]"

@@ -35,8 +35,8 @@ func plan(edit ...func(*ralph.State)) *ralph.State {
 // for what is no message.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	gate := ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "Which colour?"}
-	kind := func(kind string) ralph.Gate { return ralph.Gate{ID: "g-2", Kind: kind, Task: "t-1", Text: "why"} }
+	gate := ralph.Approval{ID: "g-1", Kind: "question", Task: "t-1", Text: "Which colour?"}
+	kind := func(k string) ralph.Approval { x := gate; x.ID, x.Kind, x.Text = "g-2", k, "why"; return x }
 	done := func(s *ralph.State) { s.Session.Completed, s.Session.Count.TasksDone = 1, 2 }
 	ended := func(reason ralph.Reason) ralph.Fact { return ralph.SessionEnded{Reason: reason} }
 	end := func(status ralph.TaskStatus) ralph.Fact { return ralph.TaskEnded{ID: "t-1", Status: status} }
@@ -47,7 +47,7 @@ func TestTable(t *testing.T) {
 		})
 	}
 	failedTask := plan(func(s *ralph.State) { s.Plan.Tasks[0].Status = ralph.TaskFailed })
-	waiting := plan(func(s *ralph.State) { s.Gates = []*ralph.Gate{&gate} })
+	waiting := plan(func(s *ralph.State) { s.Approvals = []*ralph.Approval{&gate} })
 	inPlace := plan(func(s *ralph.State) { s.Session.Mode = "agent" })
 	for _, tt := range []struct {
 		name string // with the requirement
@@ -84,11 +84,11 @@ func TestTable(t *testing.T) {
 		{"A-111 X-41 a person resumes", ralph.Control{Want: ralph.WantRun}, nil, "cli", "resumed notification ear"},
 		{"A-111 it resumes by itself", ralph.Control{Want: ralph.WantRun}, nil, "engine", "resumed notification info: "},
 		{"X-39 a stop is wanted", ralph.Control{Want: ralph.WantStop}, nil, "cli", ""},
-		{"A-027 an agent asks", ralph.Asked{Gate: gate}, nil, "", "gate notification needs-you: ralph answer g-1 \"...\""},
-		{"a merge needs a person", ralph.Asked{Gate: kind(ralph.GateMerge)}, nil, "", "gate notification needs-you: ralph approve g-2"},
-		{"A-105 a start waits", ralph.Asked{Gate: kind(ralph.GateStart)}, nil, "", "gate notification needs-you: ralph approve g-2"},
-		{"A-023 a step waits", ralph.Asked{Gate: kind(ralph.GateStep)}, nil, "", "gate notification needs-you: ralph approve g-2"},
-		{"X-75 an operation waits", ralph.Asked{Gate: kind(ralph.GateOperation)}, nil, "", "gate notification needs-you: ralph approve g-2"},
+		{"A-027 an agent asks", ralph.Asked{Approval: gate}, nil, "", "gate notification needs-you: ralph answer g-1 \"...\""},
+		{"a merge needs a person", ralph.Asked{Approval: kind(ralph.ApprovalMerge)}, nil, "", "gate notification needs-you: ralph approve g-2"},
+		{"A-105 a start waits", ralph.Asked{Approval: kind(ralph.ApprovalStart)}, nil, "", "gate notification needs-you: ralph approve g-2"},
+		{"A-023 a step waits", ralph.Asked{Approval: kind(ralph.ApprovalStep)}, nil, "", "gate notification needs-you: ralph approve g-2"},
+		{"X-75 an operation waits", ralph.Asked{Approval: kind(ralph.ApprovalOperation)}, nil, "", "gate notification needs-you: ralph approve g-2"},
 		{"a gate that a start finds open was told", ralph.SessionStarted{ID: "s-1"}, waiting, "", "started  ear"},
 		{"A-068 one agent is limited", ralph.AgentLimited{Agent: "claude"}, nil, "", "rate-limited  ear"},
 		{"A-070 another agent", ralph.AgentSwitched{From: "claude", To: "codex"}, nil, "", "agent-switched  ear"},
@@ -145,24 +145,24 @@ func TestWords(t *testing.T) {
 		title, body string
 	}{
 		{
-			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "Which\n\x1b[31mcolour?\u202e"}},
+			ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "t-1", Text: "Which\n\x1b[31mcolour?\u202e"}},
 			plan(),
 			"An agent asks: Make the basket", "Task t-1 asks: Which [31mcolour?\\u202e",
 		},
 		{
-			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateOperation, Task: "t-1", Text: "run make deploy", Rule: "gate.patterns: deploy"}},
+			ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalOperation, Task: "t-1", Text: "run make deploy", Rule: "gate.patterns: deploy"}},
 			plan(),
 			"An agent waits for your approval: Make the basket",
 			"The agent of t-1 wants to run make deploy [gate.patterns: deploy] (`ralph gates g-1` shows it, `ralph deny g-1` refuses it)",
 		},
 		{
-			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateOperation, By: "hook", Text: "run make deploy", Rule: "gate.patterns: deploy"}},
+			ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalOperation, By: "hook", Text: "run make deploy", Rule: "gate.patterns: deploy"}},
 			plan(),
 			"An agent of yours waits for your approval",
 			"An agent of yours wants to run make deploy [gate.patterns: deploy] (`ralph gates g-1` shows it, `ralph deny g-1` refuses it)",
 		},
 		{
-			ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateTest, Task: "t-1", Text: "go test is red after 4 runs"}},
+			ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalTest, Task: "t-1", Text: "go test is red after 4 runs"}},
 			plan(),
 			"Finished work needs your eye: Make the basket",
 			"The work of t-1 does not pass: go test is red after 4 runs (`ralph gates g-1` shows it, `ralph deny g-1` refuses it)",

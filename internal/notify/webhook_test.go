@@ -242,7 +242,7 @@ func TestWebhookTriesAgain(t *testing.T) {
 	t.Parallel()
 	l := newLetters(t, "", 429, 503, 200)
 	c := &Dispatcher{Letters: []*Letter{newLetter(sinkOf(t, l.URL+"/sekret"), "shop")}}
-	c.Start(func(f ralph.NoticeFailed) { t.Error(f) }, func(ralph.GateID) bool { return true })
+	c.Start(func(f ralph.NoticeFailed) { t.Error(f) }, func(ralph.ApprovalID) bool { return true })
 	x := c.Letters[0]
 	items := x.See(ralph.Event{Seq: 1, At: noon(), Fact: ask("g-1")}, plan())
 	for try, want := range []int{0, 0, 1} {

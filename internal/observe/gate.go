@@ -17,7 +17,7 @@ import (
 // changed by the end of its last turn, and what is changed in its work tree by now, for in
 // the middle of a turn no patch has it. Where git does not tell, a person still has the
 // rest to decide by.
-func GateDetail(ctx context.Context, env workspace.Env, s *ralph.State, g *ralph.Gate, root string) report.GateDetail {
+func GateDetail(ctx context.Context, env workspace.Env, s *ralph.State, g *ralph.Approval, root string) report.GateDetail {
 	d := wholeDetail(s, g, root)
 	about := s.Task(d.Of())
 	if about == nil {
@@ -27,12 +27,12 @@ func GateDetail(ctx context.Context, env workspace.Env, s *ralph.State, g *ralph
 		d.Patch = worktree.PatchFile(about.ID)
 	}
 	t := s.Task(g.Task)
-	if t == nil || t.Status != ralph.TaskActive || g.Kind == ralph.GateMerge {
+	if t == nil || t.Status != ralph.TaskActive || g.Kind == ralph.ApprovalMerge {
 		return d
 	}
 	repo, err := git.Open(ctx, proc.NewRunner(""), root, env.Environ)
-	if err == nil && t.Run.Place.Dir != "" {
-		repo, err = repo.Tree(filepath.Join(root, t.Run.Place.Dir))
+	if err == nil && t.Run.Worktree.Dir != "" {
+		repo, err = repo.Tree(filepath.Join(root, t.Run.Worktree.Dir))
 	}
 	if err != nil {
 		return d
@@ -47,7 +47,7 @@ func GateDetail(ctx context.Context, env workspace.Env, s *ralph.State, g *ralph
 const maxQuoted = 8 << 10
 
 // wholeDetail is what the state says of a gate, with the outputs whole that it has in brief.
-func wholeDetail(s *ralph.State, g *ralph.Gate, root string) report.GateDetail {
+func wholeDetail(s *ralph.State, g *ralph.Approval, root string) report.GateDetail {
 	d := report.GateDetailOf(s, g)
 	t := records.Task(root, s.Task(d.Of()))
 	if t == nil {

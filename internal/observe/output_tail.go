@@ -3,6 +3,7 @@ package observe
 import (
 	"errors"
 	"io"
+	"maps"
 	"os"
 
 	"github.com/ralph-loop/ralph"
@@ -12,8 +13,12 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// maxTail is how much of an agent's output is read for its last words.
-const maxTail = 64 << 10
+// What is read of an agent's output for its last words: a little, and where that has none, for it is
+// the result of a tool, more.
+const (
+	shortTail = 8 << 10
+	maxTail   = 64 << 10
+)
 
 // OutputTail finds out what the agents at work said last, from the files that keep their
 // output: a second terminal has no other way to know.
@@ -47,6 +52,7 @@ func (l *OutputTail) Words(s *ralph.State, engine status.Engine) map[ralph.TaskI
 			out[t.ID] = l.hear(t)
 		}
 	}
+	maps.DeleteFunc(l.heard, func(id ralph.TaskID, _ outputTail) bool { _, works := out[id]; return !works }) // a day has thousands
 	return out
 }
 
@@ -57,11 +63,16 @@ func (l *OutputTail) hear(t *ralph.Task) string {
 	if err != nil || old.path == path && old.size == info.Size() {
 		return old.of(path)
 	}
-	tail, begun, err := readTail(path, info.Size())
-	if err != nil {
-		return old.of(path)
+	now := outputTail{path: path, size: info.Size()}
+	for _, most := range []int64{shortTail, maxTail} {
+		tail, begun, err := readTail(path, info.Size(), most)
+		if err != nil {
+			return old.of(path)
+		}
+		if now.words = agent.LastWords(l.spec(t.Run.Agent), tail, begun); now.words != "" || begun {
+			break
+		}
 	}
-	now := outputTail{path, info.Size(), agent.LastWords(l.spec(t.Run.Agent), tail, begun)}
 	if now.words == "" {
 		now.words = old.of(path) // what came since are no words, but the result of a tool
 	}
@@ -76,13 +87,13 @@ func (h outputTail) of(path string) string {
 	return h.words
 }
 
-func readTail(path string, size int64) (tail []byte, begun bool, err error) {
+func readTail(path string, size, most int64) (tail []byte, begun bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	from := max(0, size-maxTail)
+	from := max(0, size-most)
 	tail = make([]byte, size-from)
 	n, err := f.ReadAt(tail, from)
 	if errors.Is(err, io.EOF) {

@@ -6,14 +6,18 @@ import (
 	"fmt"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
+// Facts are read in their order, those after one.
+type Facts interface {
+	Each(after int64, visit func(ralph.Event) error) error
+}
+
 // Evidence is one receipt with what it saw, read from a state before it on, which it takes
 // over; step, if there is one, is called for each fact.
-func Evidence(j *journal.File, s *ralph.State, seq int64, step func() error) (report.Evidence, error) {
+func Evidence(j Facts, s *ralph.State, seq int64, step func() error) (report.Evidence, error) {
 	var x report.Evidence
 	ask := report.Receipts{Only: seq}
 	kind := ""

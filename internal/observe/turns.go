@@ -121,12 +121,15 @@ func (x *Turns) Follow(t *ralph.Task, path string) *Stream {
 
 const (
 	maxStart = 256 << 10 // bytes of an output that are read at first
-	maxRead  = 1 << 20   // bytes that are read at once: what came before them is passed over
+	maxRead  = 256 << 10 // bytes that are read at once: what came before them is passed over
 	maxRest  = 64 << 10  // bytes of a line that does not end
 )
 
 // Read is what came since the last look.
 func (s *Stream) Read() ([]Piece, error) {
+	if info, err := os.Stat(s.Path); err == nil && info.Size() <= s.at {
+		return nil, nil
+	}
 	f, err := os.Open(s.Path)
 	if err != nil {
 		return nil, fmt.Errorf("read the output: %w", err)

@@ -179,7 +179,7 @@ func FuzzNever(f *testing.F) {
 		c := &choices{b}
 		text, config := c.command(), c.config()
 		word, _ := lookup.Disk{Work: "/home/me/repo", Home: "/home/me"}.Clear(command(text), config, nil)
-		if word.Verdict != "" || word.Gate != ralph.GateOperation || !word.Never {
+		if word.Verdict != "" || word.Gate != ralph.ApprovalOperation || !word.Never {
 			t.Errorf("%q with %+v passes the never list: %+v", text, config, word)
 		}
 	})

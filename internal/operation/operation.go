@@ -74,8 +74,8 @@ type Found struct {
 	Words   []string // the same in words, for gate.pre_approved
 }
 
-// Ground is where a command runs.
-type Ground struct {
+// Workspace is where a command runs.
+type Workspace struct {
 	Work string // the work tree, absolute; "": the request's folder
 	Home string // the home folder that ~ stands for; "": not known, so that more may be one
 	// Aliases returns the aliases that git has there; nil: nobody has looked. It is only
@@ -125,6 +125,16 @@ func Compile(patterns []string) (Patterns, error) {
 	return p, nil
 }
 
+// Matches is the first pattern that words match which are no command, "" for none.
+func (p Patterns) Matches(words string) string {
+	for _, x := range p.list {
+		if x.re.MatchString(words) {
+			return x.text
+		}
+	}
+	return ""
+}
+
 const (
 	maxText  = 64 << 10 // bytes of a command that are looked at; what is longer is unknown
 	maxDepth = 20       // commands within commands
@@ -133,15 +143,15 @@ const (
 	maxWords = 1000     // of one simple command
 )
 
-// Look returns what in a request needs a person; none is nil. home is as in Ground.
+// Look returns what in a request needs a person; none is nil. home is as in Workspace.
 func (p Patterns) Look(q ralph.Request, home string) []Found {
-	return p.Judge(q, Ground{Home: home}).Found
+	return p.Judge(q, Workspace{Home: home}).Found
 }
 
 // Judge says what a request does. q.Dir is absolute, or it is taken for unknown. The never
 // list is always looked for, also with no patterns at all. Paths of edits and reads,
 // file contents and what agents say are no operations.
-func (p Patterns) Judge(q ralph.Request, g Ground) Judgement {
+func (p Patterns) Judge(q ralph.Request, g Workspace) Judgement {
 	if q.Kind == ralph.RequestQuestion {
 		return Judgement{}
 	}
@@ -183,7 +193,7 @@ func Own(argv []string) error {
 			ws[i] = hidden()
 		}
 	}
-	k := newLook(nil, "", Ground{})
+	k := newLook(nil, "", Workspace{})
 	k.own = true
 	if len(ws) > 0 {
 		k.git("git", ws, nil)
@@ -199,7 +209,7 @@ type analysis struct {
 	patterns []pattern
 	home     []string // the parts of the home folder's path; none: not known
 	work     []string // of the work tree's
-	ground   Ground
+	ground   Workspace
 	own      bool // a command of ralph itself
 
 	s      *state
@@ -215,7 +225,7 @@ type analysis struct {
 	effects             []Effect
 }
 
-func newLook(patterns []pattern, dir string, g Ground) *analysis {
+func newLook(patterns []pattern, dir string, g Workspace) *analysis {
 	if !strings.HasPrefix(dir, "/") {
 		dir = hole
 	}

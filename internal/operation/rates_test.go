@@ -39,7 +39,7 @@ func TestRates(t *testing.T) {
 			for _, line := range lines(t, name) {
 				third := unread(line)
 				all[third]++
-				j := (operation.Patterns{}).Judge(command(line), operation.Ground{Work: "/home/me/repo", Home: "/home/me"})
+				j := (operation.Patterns{}).Judge(command(line), operation.Workspace{Work: "/home/me/repo", Home: "/home/me"})
 				if tt.wrong(j) {
 					wrong[third]++
 					t.Logf("%s, unread %v: %q: %+v", tt.kind, third, line, j.Found)
@@ -81,7 +81,7 @@ func TestFreshRates(t *testing.T) {
 		for _, line := range lines(t, tt.file) {
 			third := unread(line)
 			all[third]++
-			if tt.wrong((operation.Patterns{}).Judge(command(line), operation.Ground{Work: "/home/me/repo", Home: "/home/me"})) {
+			if tt.wrong((operation.Patterns{}).Judge(command(line), operation.Workspace{Work: "/home/me/repo", Home: "/home/me"})) {
 				wrong[third]++
 				t.Logf("%s, unread %v: %q", tt.kind, third, line)
 			}
@@ -107,7 +107,7 @@ func TestHugeCommand(t *testing.T) {
 			text += piece
 		}
 		begin := time.Now()
-		(operation.Patterns{}).Judge(command(text), operation.Ground{Home: "/home/me"})
+		(operation.Patterns{}).Judge(command(text), operation.Workspace{Home: "/home/me"})
 		if took := time.Since(begin); took > time.Minute { // only a hang may be told by a clock
 			t.Errorf("%s takes %v", name, took)
 		} else {

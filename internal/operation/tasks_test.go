@@ -23,7 +23,7 @@ func TestTasks(t *testing.T) {
 	q := func(text string) operation.Judgement {
 		r := command(text)
 		r.Dir = "/home/me/repo"
-		return (operation.Patterns{}).Judge(r, operation.Ground{Work: "/home/me/repo", Home: "/home/me", Read: read})
+		return (operation.Patterns{}).Judge(r, operation.Workspace{Work: "/home/me/repo", Home: "/home/me", Read: read})
 	}
 	for text, held := range map[string]bool{
 		"make release": false, "make": false, "make build lint clean": false, "make price": false, "make ship": true, "make upload": true, "make test": true, "make nested": true,

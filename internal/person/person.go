@@ -19,6 +19,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/locate"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -134,7 +135,7 @@ func outside(holder *journal.Owner, engine proc.Process) bool {
 // engine: in a space of pids other than the engine's, on the same machine, from which
 // nobody looks out. In the first one of the machine everything is seen.
 func strangeSpace(holder *journal.Owner, p proc.Process) bool {
-	me := workspace.Me()
+	me := locate.Me()
 	return holder.Boot != "" && holder.Boot == me.Boot && holder.PidSpace != "" && p.Space != "" &&
 		p.Space == me.PidSpace && p.Space != holder.PidSpace && p.Space != proc.InitialSpace
 }

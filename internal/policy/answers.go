@@ -5,6 +5,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/thread"
 )
 
 // answer is what was said to a request of an agent without a person, decided again.
@@ -22,6 +23,12 @@ func answeredAgain(s *ralph.State, fact ralph.Fact, c Config) answer {
 	switch f := fact.(type) {
 	case ralph.RequestAnswered:
 		switch {
+		case f.Suggested != nil:
+			asked := answer{}
+			if f.Judged != nil { // without the model a person would have been asked
+				asked = judgedAgain(s, f.Task, f.Request, *f.Judged, c, question())
+			}
+			return suggestedAgain(f.Suggested, f.Text, c, asked)
 		case f.Judged != nil:
 			return judgedAgain(s, f.Task, f.Request, *f.Judged, c, approval.Ruling{Verdict: f.Verdict, Rule: f.Rule, Text: f.Text, By: by(f.Rule)})
 		case strings.HasPrefix(f.Rule, approval.ByAutoRule) && f.Request.Op != ralph.OpEdit:
@@ -29,9 +36,14 @@ func answeredAgain(s *ralph.State, fact ralph.Fact, c Config) answer {
 			return answer{decided: true, same: word.Verdict == f.Verdict && word.Rule == f.Rule, was: inWord(approval.Ruling{Verdict: f.Verdict, Rule: f.Rule}), now: inWord(word)}
 		}
 	case ralph.Asked:
+		asked := answer{}
 		if f.Judged != nil && f.Judged.Request != nil {
-			return judgedAgain(s, f.Gate.Task, ralph.Request{}, *f.Judged, c, approval.Ruling{Rule: f.Gate.Rule, Gate: f.Gate.Kind, Never: f.Gate.Never})
+			asked = judgedAgain(s, f.Approval.Task, ralph.Request{}, *f.Judged, c, approval.Ruling{Rule: f.Approval.Rule, Gate: f.Approval.Kind, Never: f.Approval.Never})
 		}
+		if f.Suggested != nil {
+			return suggestedAgain(f.Suggested, "", c, asked)
+		}
+		return asked
 	}
 	return answer{}
 }
@@ -40,12 +52,28 @@ func judgedAgain(s *ralph.State, task ralph.TaskID, q ralph.Request, on ralph.Ju
 	if on.Request != nil {
 		q = *on.Request
 	}
-	word, missing := approval.Clear(approval.Essence(q), c.Approval(), on.WorkDir, approval.ActiveRules(s, task, on.Now))
+	word, missing := approval.Clear(approval.Essence(q), c.Approval(), on.WorkDir, approval.ActiveRules(s, task, on.DecidedAt))
 	out := answer{decided: true, same: word == was && missing.None(), was: inWord(was), now: inWord(word)}
 	if !missing.None() {
 		out.now = "something else has to be looked up first: " + out.now
 	}
 	return out
+}
+
+// suggestedAgain decides once more what became of a model's suggestion: text is what the agent was
+// answered, "" where a person was asked. first is whether it was for a model to say at all.
+func suggestedAgain(x *ralph.Suggestion, text string, c Config, first answer) answer {
+	if first.decided && !first.same {
+		return first
+	}
+	words, why := thread.Reply(x, thread.Limits{MinConfidence: c.MinConfidence})
+	return answer{decided: true, same: words == text, was: thread.ReplyWords(text, "as it was"), now: thread.ReplyWords(words, why)}
+}
+
+// question is the word on a question that nothing answers.
+func question() approval.Ruling {
+	word, _ := approval.Clear(ralph.Request{Kind: ralph.RequestQuestion}, approval.Settings{}, ralph.WorkDir{}, nil)
+	return word
 }
 
 // by is the rule of a person that a recorded answer names, "" for a setting.

@@ -51,16 +51,16 @@ func TestUnattendedDeadlines(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := policy.Config{Unattended: true, GateTimeout: time.Hour}
-	for _, kind := range []string{ralph.GateQuestion, ralph.GateApproval, ralph.GateOperation, ralph.GateTest} {
+	for _, kind := range []string{ralph.ApprovalQuestion, ralph.ApprovalRequest, ralph.ApprovalOperation, ralph.ApprovalTest} {
 		if got := policy.GateDeadline(kind, c, now); !got.Equal(now) {
 			t.Errorf("%s waits until %s", kind, got)
 		}
 	}
-	if got := policy.GateDeadline(ralph.GateMerge, c, now); !got.IsZero() {
+	if got := policy.GateDeadline(ralph.ApprovalMerge, c, now); !got.IsZero() {
 		t.Errorf("a merge expires at %s", got)
 	}
-	g := &ralph.Gate{ID: "g-1", Kind: ralph.GateApproval, Task: "t-1", AskedAt: now, Deadline: now, InTurn: true, Text: "run make"}
-	s := &ralph.State{ApprovalState: ralph.ApprovalState{Gates: []*ralph.Gate{g}}}
+	g := &ralph.Approval{ID: "g-1", Kind: ralph.ApprovalRequest, Task: "t-1", AskedAt: now, Deadline: now, InTurn: true, Text: "run make"}
+	s := &ralph.State{ApprovalState: ralph.ApprovalState{Approvals: []*ralph.Approval{g}}}
 	s.Plan.Tasks = []*ralph.Task{{ID: "t-1", Status: ralph.TaskActive}}
 	facts, reply := policy.Unanswered(s, g, c, now)
 	if len(facts) != 1 || reply.Allow || reply.Stop || reply.Text != "nobody is there to answer (--unattended): it is not allowed; go on without it" {
@@ -78,8 +78,8 @@ func TestGateDeadline(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	c := policy.Config{GateTimeout: time.Minute, InputTimeout: time.Hour}
 	for kind, want := range map[string]time.Duration{
-		ralph.GateApproval: time.Minute, ralph.GateOperation: time.Minute, ralph.GateTest: time.Minute, ralph.GateQuestion: time.Hour,
-		ralph.GateMerge: 0, ralph.GateStart: 0, ralph.GateStep: 0,
+		ralph.ApprovalRequest: time.Minute, ralph.ApprovalOperation: time.Minute, ralph.ApprovalTest: time.Minute, ralph.ApprovalQuestion: time.Hour,
+		ralph.ApprovalMerge: 0, ralph.ApprovalStart: 0, ralph.ApprovalStep: 0,
 	} {
 		got := policy.GateDeadline(kind, c, now)
 		if want == 0 && !got.IsZero() || want > 0 && !got.Equal(now.Add(want)) {
@@ -95,12 +95,12 @@ func TestGateDeadline(t *testing.T) {
 // as little as a question: its task is blocked, or the session ends.
 func TestExpiredBetweenTurns(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{ralph.GateQuestion, ralph.GateTest} {
+	for _, kind := range []string{ralph.ApprovalQuestion, ralph.ApprovalTest} {
 		for on, want := range map[string]string{"skip": "finish blocked", "stop": "release"} {
 			c := policy.Config{OnTimeout: on, MaxIterations: 9, Agents: []string{"claude"}, Parallel: 1}
 			b := building(t, c)
 			b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "port?"}})
-			b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: kind, Task: "t-1", Text: "why", Deadline: b.now.Add(time.Hour)}})
+			b.add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: kind, Task: "t-1", Text: "why", Deadline: b.now.Add(time.Hour)}})
 			b.now = b.now.Add(time.Hour)
 			step, why := policy.Next(&b.s, "t-1", c, b.now)
 			if on == "skip" {
@@ -109,7 +109,7 @@ func TestExpiredBetweenTurns(t *testing.T) {
 				}
 				continue
 			}
-			tell, ok := step.(ralph.Tell)
+			tell, ok := step.(ralph.Emit)
 			if !ok {
 				t.Fatalf("%s, %s: %s", kind, on, words(step))
 			}
@@ -129,21 +129,21 @@ func TestExpiredBetweenTurns(t *testing.T) {
 func TestWhoWaits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		g     ralph.Gate
+		g     ralph.Approval
 		holds bool
 	}{
-		{ralph.Gate{Kind: ralph.GateApproval, InTurn: true}, true},
-		{ralph.Gate{Kind: ralph.GateOperation, InTurn: true}, true},
-		{ralph.Gate{Kind: ralph.GateQuestion}, true},
-		{ralph.Gate{Kind: ralph.GateTest}, true},
-		{ralph.Gate{Kind: ralph.GateMerge}, false},
-		{ralph.Gate{Kind: ralph.GateOperation, InTurn: true, By: "hook"}, false},
+		{ralph.Approval{Kind: ralph.ApprovalRequest, InTurn: true}, true},
+		{ralph.Approval{Kind: ralph.ApprovalOperation, InTurn: true}, true},
+		{ralph.Approval{Kind: ralph.ApprovalQuestion}, true},
+		{ralph.Approval{Kind: ralph.ApprovalTest}, true},
+		{ralph.Approval{Kind: ralph.ApprovalMerge}, false},
+		{ralph.Approval{Kind: ralph.ApprovalOperation, InTurn: true, By: "hook"}, false},
 	} {
 		for _, scope := range []string{"agent", "session"} {
 			c := policy.Config{GateScope: scope, Session: "autopilot", Isolated: true, MaxIterations: 9, Agents: []string{"claude"}, Parallel: 2, MaxRounds: 1}
 			b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 			tt.g.ID, tt.g.Task, tt.g.Text = "g-1", "t-1", "?"
-			b.add(ralph.Asked{Gate: tt.g})
+			b.add(ralph.Asked{Approval: tt.g})
 			x := policy.Explain(&b.s, "t-2", c, b.now)
 			if got := strings.Contains(strings.Join(x.Waits, "; "), "g-1"); got != (tt.holds && scope == "session") {
 				t.Errorf("%s in turn %v, by %q, scope %s: holds %v: %q", tt.g.Kind, tt.g.InTurn, tt.g.By, scope, got, x.Waits)

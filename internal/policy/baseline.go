@@ -34,7 +34,7 @@ func baselineFirst(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.W
 		if b.Commit == commit && (len(b.Reds) == 0 || s.BaselineTold()) {
 			return nil, ralph.Why{}, false
 		}
-		return ralph.Tell{Fact: reused(t, commit, tree, b)}, why, true
+		return ralph.Emit{Fact: reused(t, commit, tree, b)}, why, true
 	}
 	if !c.Isolated && (!t.Run.Clean || begun(s)) {
 		return nil, ralph.Why{}, false // what is red there may be of the work itself
@@ -78,7 +78,7 @@ func checkOf(s *ralph.State, c Config, commit string, let []ralph.RedCheck) ralp
 func redBefore(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why, bool) {
 	r := t.Run
 	told := r.RedTold || r.TestReds >= maxTestReds(c)
-	if c.Baseline == BaselineKnown || !t.TakesSlot() || !told || r.Answered == r.Iterations || !s.RedBefore(t, r.Checks) {
+	if c.Baseline == BaselineKnown || !t.TakesSlot() || !told || r.AnsweredAtIteration == r.Iterations || !s.RedBefore(t, r.Checks) {
 		return nil, ralph.Why{}, false
 	}
 	var reds []ralph.RedCheck
@@ -97,9 +97,9 @@ func redBefore(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		w := approval.OfRule(rule)
 		q := askOf(reds)
 		q.Text = text
-		return ralph.Tell{Fact: ralph.RequestAnswered{Task: t.ID, Agent: r.Agent, Request: q, Verdict: w.Verdict, Rule: w.Rule, Text: w.Text, By: rule.ID}}, why, true
+		return ralph.Emit{Fact: ralph.RequestAnswered{Task: t.ID, Agent: r.Agent, Request: q, Verdict: w.Verdict, Rule: w.Rule, Text: w.Text, By: rule.ID}}, why, true
 	}
-	return ralph.Ask{Kind: ralph.GateTest, Text: text, Detail: detail, Red: reds}, why, true
+	return ralph.Ask{Kind: ralph.ApprovalTest, Text: text, Detail: detail, Red: reds}, why, true
 }
 
 // askOf is what rules know red checks by.

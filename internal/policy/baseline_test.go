@@ -107,7 +107,7 @@ func TestCompletionAfterABaseline(t *testing.T) {
 						b.want("turn 3 claude", "B-023")
 						return
 					}
-					b.person(b.s.ApproveGate(b.ask("X-62", "was red before its work too: suite (A)")))
+					b.person(b.s.Approve(b.ask("X-62", "was red before its work too: suite (A)")))
 					b.want("check", "B-010")
 					b.add(ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "a", Known: []string{"suite"}, Waived: []string{"suite"}, Results: []ralph.CheckResult{suite(1, "A")}})
 					b.doneAs("COMPLETE; 1 check red, let pass by a person: suite (A)")
@@ -147,9 +147,9 @@ func TestRedBeforeByRule(t *testing.T) {
 	}
 	first := asked(t, suite(1, "A", "B"))
 	gate := first.ask("X-62", "suite (A, B)")
-	facts, err := first.s.ApproveGate(gate)
+	facts, err := first.s.Approve(gate)
 	if err == nil {
-		facts, err = first.s.AlwaysGate(gate, facts, ralph.AnswerRule{ID: "r-1", Scope: ralph.ScopeRepository})
+		facts, err = first.s.Always(gate, facts, ralph.AnswerRule{ID: "r-1", Scope: ralph.ScopeRepository})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -233,9 +233,9 @@ func TestRedAtTheMerge(t *testing.T) {
 			if tt.waived != nil {
 				red := suite(1, tt.waived...)
 				b.add(ralph.ChecksRan{Task: "t-1", Tree: "tree-t-1", Results: []ralph.CheckResult{red}},
-					ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateTest, Task: "t-1"}}, ralph.Answered{ID: "g-1", Verdict: ralph.Approved},
+					ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalTest, Task: "t-1"}}, ralph.Answered{ID: "g-1", Verdict: ralph.Approved},
 					ralph.ChecksRan{Task: "t-1", Tree: "tree-t-1", Pass: true, Known: []string{"suite"}, Waived: []string{"suite"}, Results: []ralph.CheckResult{red}},
-					ralph.Committed{Task: "t-1", Commit: "c-t-1"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, Saw: 1},
+					ralph.Committed{Task: "t-1", Commit: "c-t-1"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, BasedOnSeq: 1},
 					ralph.MergeQueued{Task: "t-1", Branch: "ralph/t-1", Commit: "c-t-1"})
 			} else {
 				b.built("t-1")

@@ -92,7 +92,7 @@ func (b *board) want(step, rule string) ralph.Step {
 	b.t.Helper()
 	got, why := policy.Next(&b.s, b.task, b.c, b.now)
 	for told := 0; told < 3; told++ { // what is only said is said
-		tell, ok := got.(ralph.Tell)
+		tell, ok := got.(ralph.Emit)
 		if !ok || step == "tell" {
 			break
 		}

@@ -295,7 +295,7 @@ func TestReservation(t *testing.T) {
 				if turn.Reserve.Cost != 1 || turn.Reserve.Input != 1000 {
 					t.Errorf("%s: reserves %+v", tt.name, turn.Reserve)
 				}
-				b.add(ralph.StepStarted{Task: x.ID, Step: turn, Now: b.now})
+				b.add(ralph.StepStarted{Task: x.ID, Step: turn, DecidedAt: b.now})
 				begun = append(begun, x.ID)
 			}
 			if len(begun) != tt.fit {
@@ -320,7 +320,7 @@ func TestMaxCostOfATurn(t *testing.T) {
 		c.MaxCost, c.Budget.Cost, c.SpecBudget.Cost, c.TaskBudget.Cost = dollars("max"), dollars("session"), dollars("spec"), dollars("task")
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive})
 		b.turn(used(1, dollars("used"), 0))
-		b.add(ralph.StepStarted{Task: "t-2", Step: ralph.Turn{Agent: "claude", Reserve: ralph.Usage{Cost: dollars("reserved"), Known: true}}, Now: b.now})
+		b.add(ralph.StepStarted{Task: "t-2", Step: ralph.Turn{Agent: "claude", Reserve: ralph.Usage{Cost: dollars("reserved"), Known: true}}, DecidedAt: b.now})
 		step, _ := policy.Next(&b.s, "t-1", b.c, b.now)
 		turn, ok := step.(ralph.Turn)
 		if !ok {
@@ -396,7 +396,7 @@ func TestTimePassesWithoutAFact(t *testing.T) {
 			t.Errorf("%s: holds until %s, and no clock runs", scope, hold.Until)
 		}
 		b.want("wait", "B-025")
-		b.person(b.s.AnswerGate(gate, "8080"))
+		b.person(b.s.Answer(gate, "8080"))
 		b.want("turn 2 claude", "B-013")
 		b.now = b.now.Add(10*time.Minute + time.Microsecond)
 		b.want("finish pending", "X-60")

@@ -94,6 +94,7 @@ type Config struct {
 	// What decides on threads: the confidence of advice that is followed, the rest after a turn
 	// that changed nothing, and compactions in five turns before a stop (0: any).
 	MinConfidence  float64       `json:"min_confidence,omitempty"`
+	Guidance       bool          `json:"guidance,omitempty"` // the first message of threads goes through guidance
 	Cooldown       time.Duration `json:"cooldown,omitempty"`
 	MaxCompactions int           `json:"max_compactions,omitempty"`
 
@@ -103,6 +104,7 @@ type Config struct {
 	ContextKill    float64 `json:"context_kill,omitempty"`
 
 	OnFailure   string  `json:"on_failure,omitempty"` // stash, reset, keep
+	Watch       bool    `json:"watch,omitempty"`      // an empty inbox ends nothing: issues may come
 	MaxSpecs    int     `json:"max_specs,omitempty"`  // 0: no limit
 	MaxCost     float64 `json:"max_cost,omitempty"`   // dollars, 0: no limit
 	MaxFailures int     `json:"max_failures,omitempty"`

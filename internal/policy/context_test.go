@@ -87,7 +87,7 @@ func TestNoCompactAtABoundary(t *testing.T) {
 		b.turn(full(90))
 		f(b)
 		step, _ := policy.Next(&b.s, "t-1", b.c, b.now)
-		if tell, ok := step.(ralph.Tell); ok { // the switch of the last one
+		if tell, ok := step.(ralph.Emit); ok { // the switch of the last one
 			b.add(tell.Fact)
 			step, _ = policy.Next(&b.s, "t-1", b.c, b.now)
 		}

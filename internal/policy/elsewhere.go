@@ -22,8 +22,8 @@ func nextAway(s *ralph.State, t *ralph.Task, commit ralph.Commit, now time.Time)
 		return nextUnseen(s, t, commit, again, now)
 	case s.Session.Want == ralph.WantStop:
 		return release("D-051", "stopped while the checkout was elsewhere: "+r.Away)
-	case s.Gate(t.ID) == nil:
-		return ralph.Ask{Kind: ralph.GateCommit, Text: r.Away}, ralph.Why{Rule: "R-C2", Text: r.Away}
+	case s.ApprovalOf(t.ID) == nil:
+		return ralph.Ask{Kind: ralph.ApprovalCommit, Text: r.Away}, ralph.Why{Rule: "R-C2", Text: r.Away}
 	case now.Before(again):
 		return ralph.Wait{Until: again}, ralph.Why{Rule: "R-C2", Text: r.Away}
 	}
@@ -38,8 +38,8 @@ func nextUnseen(s *ralph.State, t *ralph.Task, commit ralph.Commit, again, now t
 	switch {
 	case s.Session.Want == ralph.WantStop:
 		return release("D-051", "stopped before a person saw the settings that change")
-	case s.Gate(t.ID) == nil:
-		return ralph.Ask{Kind: ralph.GateCommit, Text: r.Away, Detail: settingsDetail(r.Queue.Settings, r.Queue.Shown)}, why
+	case s.ApprovalOf(t.ID) == nil:
+		return ralph.Ask{Kind: ralph.ApprovalCommit, Text: r.Away, Detail: settingsDetail(r.Queue.Settings, r.Queue.Shown)}, why
 	case now.Before(again):
 		return ralph.Wait{Until: again}, why
 	}

@@ -15,16 +15,16 @@ func TestCommitInACheckoutThatIsElsewhere(t *testing.T) {
 	const why = "your checkout is on side, the work began on main"
 	for _, kind := range []ralph.TaskKind{ralph.KindLand, ralph.KindBuild} {
 		only := kind == ralph.KindBuild
-		asked := []*ralph.Gate{{ID: "g-1", Kind: ralph.GateCommit, Task: "x"}}
+		asked := []*ralph.Approval{{ID: "g-1", Kind: ralph.ApprovalCommit, Task: "x"}}
 		for _, tt := range []struct {
 			name  string
 			run   ralph.Run
-			gates []*ralph.Gate
+			gates []*ralph.Approval
 			want  ralph.Want
 			later time.Duration
 			step  ralph.Step
 		}{
-			{"asks", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, nil, "", 0, ralph.Ask{Kind: ralph.GateCommit, Text: why}},
+			{"asks", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, nil, "", 0, ralph.Ask{Kind: ralph.ApprovalCommit, Text: why}},
 			{"waits", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, asked, "", landPause / 2, ralph.Wait{Until: at.Add(landPause)}},
 			{"looks again", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 1}}, asked, "", landPause, ralph.Commit{OnlyTask: only}},
 			{"ever more rarely", ralph.Run{Committing: ralph.Committing{Away: why, AwayTries: 30}}, asked, "", maxLandPause - 1, ralph.Wait{Until: at.Add(maxLandPause)}},
@@ -36,7 +36,7 @@ func TestCommitInACheckoutThatIsElsewhere(t *testing.T) {
 			if only {
 				tt.run.Last = &ralph.TurnEnded{Exit: ralph.ExitOK, Signal: ralph.Signal{Kind: ralph.SignalComplete}}
 			}
-			s := &ralph.State{Job: &ralph.Job{}, ApprovalState: ralph.ApprovalState{Gates: tt.gates}, Session: ralph.Session{ID: "s", Want: tt.want}}
+			s := &ralph.State{Job: &ralph.Job{}, ApprovalState: ralph.ApprovalState{Approvals: tt.gates}, Session: ralph.Session{ID: "s", Want: tt.want}}
 			task := &ralph.Task{ID: "x", Kind: kind, Status: ralph.TaskActive, Run: tt.run}
 			if only {
 				s.Plan.Tasks = []*ralph.Task{task}
@@ -61,17 +61,17 @@ func TestAwayIsFolded(t *testing.T) {
 		return s.Task("x").Run
 	}
 	r := apply(ralph.Committed{Task: "x", Away: "elsewhere"})
-	if r.Away != "elsewhere" || r.AwayTries != 1 || r.Commits != 0 || r.Commit != "" || s.Totals.Commits != 0 || s.Job.Head != "h" {
+	if r.Away != "elsewhere" || r.AwayTries != 1 || r.StepFailures != 0 || r.Commit != "" || s.Totals.Commits != 0 || s.Job.Head != "h" {
 		t.Errorf("away: %+v, %d commits, head %s", r, s.Totals.Commits, s.Job.Head)
 	}
-	apply(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateCommit, Task: "x"}})
+	apply(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalCommit, Task: "x"}})
 	if r = apply(ralph.Answered{ID: "g-1", Verdict: ralph.Approved}); !r.Here || r.Refused != "" {
 		t.Errorf("approved: %+v", r)
 	}
 	if r = apply(ralph.Committed{Task: "x", Away: "a rebase"}); r.Here || r.AwayTries != 2 {
 		t.Errorf("away once more: %+v", r)
 	}
-	apply(ralph.Asked{Gate: ralph.Gate{ID: "g-2", Kind: ralph.GateCommit, Task: "x"}})
+	apply(ralph.Asked{Approval: ralph.Approval{ID: "g-2", Kind: ralph.ApprovalCommit, Task: "x"}})
 	if r = apply(ralph.Answered{ID: "g-2", Verdict: ralph.Denied}); r.Here || r.Refused == "" {
 		t.Errorf("denied: %+v", r)
 	}

@@ -51,34 +51,35 @@ func Explain(s *ralph.State, id ralph.TaskID, c Config, now time.Time) *Explanat
 }
 
 func (x *Explanation) active(s *ralph.State, t *ralph.Task, c Config, now time.Time) {
-	if g := s.Gate(t.ID); g != nil {
+	if g := s.ApprovalOf(t.ID); g != nil {
 		x.Waits = append(x.Waits, fmt.Sprintf("your answer to %s: %s", g.ID, g.Text))
 		x.Words = "it waits for a person; its slot is free for others"
 		return
 	}
 	where := ""
-	if slot := t.Run.Place.Slot; slot > 0 {
+	if slot := t.Run.Worktree.Slot; slot > 0 {
 		where = fmt.Sprintf(" in slot %d", slot)
 	}
-	x.Words = fmt.Sprintf("it is at work%s, iteration %d", where, t.Run.Iterations+1)
+	at := fmt.Sprintf("%s %d", t.Counted(), t.Run.Iterations+1)
+	x.Words = fmt.Sprintf("it is at work%s, %s", where, at)
 	if t.Run.InFlight != 0 {
-		for _, g := range s.Gates {
+		for _, g := range s.Approvals {
 			if g.InTurn && g.Task == t.ID {
 				x.Waits = append(x.Waits, until("your word on "+string(g.ID), g.Deadline))
-				x.Words = fmt.Sprintf("it waits%s in the middle of iteration %d: %s", where, t.Run.Iterations+1, strings.Join(x.Waits, "; "))
+				x.Words = fmt.Sprintf("it waits%s in the middle of %s: %s", where, at, strings.Join(x.Waits, "; "))
 			}
 		}
 		return
 	}
 	step, why := nextOf(s, t, c, now)
-	if tell, ok := step.(ralph.Tell); ok { // it says so first, and then it waits
+	if tell, ok := step.(ralph.Emit); ok { // it says so first, and then it waits
 		if f, ok := tell.Fact.(ralph.Retrying); ok {
 			step, why = ralph.Wait{Until: f.Until}, ralph.Why{Text: "the next try after: " + f.Error}
 		}
 	}
 	if wait, ok := step.(ralph.Wait); ok {
 		x.Waits = append(x.Waits, until(why.Text, wait.Until))
-		x.Words = fmt.Sprintf("it waits%s before iteration %d: %s", where, t.Run.Iterations+1, x.Waits[0])
+		x.Words = fmt.Sprintf("it waits%s before %s: %s", where, at, x.Waits[0])
 	}
 }
 
@@ -164,7 +165,10 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 	if c.Isolated {
 		slots = look(s).freeSlots(c)
 	}
-	if len(slots) == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
+	switch paused := s.PausedHere(); {
+	case !c.Isolated && paused != nil:
+		wait("%s, which is paused in your checkout with the work it has there: `[[thread-continue %s]]`, or stop it", describe(paused), paused.ID)
+	case len(slots) == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel:
 		wait("a free slot: all %d are busy", c.Parallel)
 	}
 	if _, until := rested(s, slots, c, now); !until.IsZero() {
@@ -177,7 +181,7 @@ func (x *Explanation) engine(s *ralph.State, t *ralph.Task, c Config, now time.T
 
 // person adds what somebody has to say before it starts.
 func (x *Explanation) person(s *ralph.State, t *ralph.Task, c Config, wait func(string, ...any)) {
-	if g := s.GateOf(ralph.GateStart); g != nil && c.ApproveStart && !s.Session.Approved {
+	if g := s.ApprovalOfKind(ralph.ApprovalStart); g != nil && c.ApproveStart && !s.Session.Approved {
 		wait("`[[approve %s]]`: %s", g.ID, g.Text)
 	}
 	switch mode := s.Session.Auto; {
@@ -185,8 +189,8 @@ func (x *Explanation) person(s *ralph.State, t *ralph.Task, c Config, wait func(
 	case mode == ralph.Semi:
 		wait("`[[assign %s]]`: in semi mode a person chooses", t.ID)
 	case mode != ralph.Stepwise || t.Run.Approved:
-	case s.Gate(t.ID) != nil:
-		wait("`[[approve %s]]`: in mode step a person approves each task", s.Gate(t.ID).ID)
+	case s.ApprovalOf(t.ID) != nil:
+		wait("`[[approve %s]]`: in mode step a person approves each task", s.ApprovalOf(t.ID).ID)
 	default:
 		wait("your approval, which is asked for when it is next: in mode step a person approves each task")
 	}

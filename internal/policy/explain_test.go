@@ -128,13 +128,13 @@ func TestExplainEngine(t *testing.T) {
 		{
 			"A-105 the start",
 			[]ralph.Task{task("a", nil)},
-			[]ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "ralph autopilot wants to start"}}},
+			[]ralph.Fact{ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStart, Text: "ralph autopilot wants to start"}}},
 			true, 1, nil, "it is ready and next", // without require_approval_to_start it is none of its business
 		},
 		{
 			"A-023 step, asked",
 			[]ralph.Task{task("a", nil)},
-			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStep, Task: "a"}}},
+			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStep, Task: "a"}}},
 			true, 1,
 			[]string{"`[[approve g-1]]`: in mode step a person approves each task"},
 			"",
@@ -142,7 +142,7 @@ func TestExplainEngine(t *testing.T) {
 		{
 			"A-023 step, not asked yet",
 			[]ralph.Task{task("a", nil), task("b", tagged("critical"))},
-			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStep, Task: "b"}}},
+			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStep, Task: "b"}}},
 			true, 2,
 			[]string{"your approval, which is asked for when it is next: in mode step a person approves each task", "1 that come before it"},
 			"",
@@ -184,7 +184,7 @@ func TestExplainWork(t *testing.T) {
 		{
 			"B-054 a question",
 			[]ralph.Task{task("a", at(2, "1"))},
-			[]ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "a", Text: "which?"}}},
+			[]ralph.Fact{ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "a", Text: "which?"}}},
 			false, 0,
 			[]string{"your answer to g-1: which?"},
 			"it waits for a person; its slot is free for others",
@@ -282,7 +282,7 @@ func TestExplainControl(t *testing.T) {
 	b = building(t, c, two)
 	b.turn(used(1, 1, 0))
 	b.begin("t-1", "claude")
-	b.add(ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "claude", Reserve: ralph.Usage{Cost: 1, Known: true}}, Now: b.now})
+	b.add(ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "claude", Reserve: ralph.Usage{Cost: 1, Known: true}}, DecidedAt: b.now})
 	why(b, "t-1")
 	why(b, "t-2", "the turns under way, which may use up a budget")
 	b.turn(used(1, 2, 0))
@@ -297,6 +297,6 @@ func TestExplainControl(t *testing.T) {
 	c = parallelSettings()
 	c.ApproveStart = true
 	b = parallelOn(t, c, two)
-	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "ralph autopilot wants to start"}})
+	b.add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStart, Text: "ralph autopilot wants to start"}})
 	why(b, "t-2", "`[[approve g-1]]`: ralph autopilot wants to start")
 }

@@ -21,15 +21,19 @@ type follow struct {
 	want []ralph.Fact // what comes out now
 	got  []ralph.Fact // what was recorded
 	mine func(ralph.Fact) bool
+	open bool // only a model could say what comes out now
 }
 
 // follows finds the decisions of a history.
-type follows struct{ open *follow }
+type follows struct {
+	open   *follow
+	advise func(*ralph.State, ralph.Advised, Config) (ralph.Advised, bool) // as ReplayOptions.Advise
+}
 
 // add takes in the next event; s is the state before it. It returns a decision whose write has
 // ended with the event, nil for none.
 func (d *follows) add(s *ralph.State, e ralph.Event, c Config) *follow {
-	if f := followsFrom(s, e, c); f != nil {
+	if f := d.followsFrom(s, e, c); f != nil {
 		d.open = f
 	}
 	x := d.open
@@ -48,7 +52,7 @@ func (d *follows) add(s *ralph.State, e ralph.Event, c Config) *follow {
 
 // followsFrom is the decision that an event begins, nil for none and for those of an older
 // ralph, which did not record the time.
-func followsFrom(s *ralph.State, e ralph.Event, c Config) *follow {
+func (d *follows) followsFrom(s *ralph.State, e ralph.Event, c Config) *follow {
 	switch f := e.Fact.(type) {
 	case ralph.TurnEnded:
 		if f.Ended.IsZero() || e.Answers == 0 {
@@ -64,17 +68,21 @@ func followsFrom(s *ralph.State, e ralph.Event, c Config) *follow {
 			return false
 		}}
 	case ralph.Advised:
-		return &follow{seq: e.Seq, task: f.Task, want: Tempered(s, f, c), mine: func(x ralph.Fact) bool {
+		known := true
+		if d.advise != nil && s.Task(f.Task) != nil && s.Task(f.Task).Run.Thread != nil {
+			f, known = d.advise(s, f, c)
+		}
+		return &follow{seq: e.Seq, task: f.Task, open: !known, want: Tempered(s, f, c), mine: func(x ralph.Fact) bool {
 			_, ok := x.(ralph.Decided)
 			return ok
 		}}
 	case ralph.Answered:
-		i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == f.ID })
-		if f.Now.IsZero() || i < 0 {
+		i := slices.IndexFunc(s.Approvals, func(g *ralph.Approval) bool { return g.ID == f.ID })
+		if f.DecidedAt.IsZero() || i < 0 {
 			return nil
 		}
-		want, _ := Unanswered(s, s.Gates[i], c, f.Now)
-		return &follow{seq: e.Seq, task: s.Gates[i].Task, want: want, mine: func(x ralph.Fact) bool {
+		want, _ := Unanswered(s, s.Approvals[i], c, f.DecidedAt)
+		return &follow{seq: e.Seq, task: s.Approvals[i].Task, want: want, mine: func(x ralph.Fact) bool {
 			switch x.(type) {
 			case ralph.Answered, ralph.Control:
 				return true

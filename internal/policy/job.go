@@ -78,8 +78,8 @@ func holdsLanding(s *ralph.State, c Config) bool {
 // In the checkout, work that waits at the test gate stays alone: what the person was
 // asked about must be what passes.
 func frees(s *ralph.State, id ralph.TaskID) bool {
-	gate := s.Gate(id)
-	return gate != nil && (gate.Kind != ralph.GateTest || s.Plan.Integration != nil)
+	gate := s.ApprovalOf(id)
+	return gate != nil && (gate.Kind != ralph.ApprovalTest || s.Plan.Integration != nil)
 }
 
 // busy counts the slots in use.

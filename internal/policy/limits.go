@@ -11,7 +11,7 @@ import (
 )
 
 // The limit coordinator: a limit is a state with a time at which
-// it ends, shared by all tasks and slots. An agent that is not logged in, or has no
+// it ends, shared by all tasks and slots: a breaker that is open until then (Trip). An agent that is not logged in, or has no
 // connection, is in such a state as well: no work is to blame for it. While it is soft (a short backoff), who
 // needs the agent waits; when it is hard, the next agent of the chain takes over;
 // when all are, the engine pauses. After a limit one turn tries alone.
@@ -94,13 +94,19 @@ func unusable(s *ralph.State, t *ralph.Task, agent string, now time.Time) (until
 	if l == nil {
 		return time.Time{}, false
 	}
-	if !l.Over(now) {
+	if breakerOf(*l, now).Now() == ralph.BreakerOpen {
 		return l.Until, l.Hard
 	}
 	if probe := firstProbe(s, t, *l, now); !probe.IsZero() && now.Before(probe.Add(probeTime)) {
 		return probe.Add(probeTime), false
 	}
 	return time.Time{}, false
+}
+
+// breakerOf is the limit of an agent as a breaker: open until its end, then half-open.
+func breakerOf(l ralph.Limit, now time.Time) ralph.Breaker {
+	open := ralph.Breaker{State: ralph.BreakerOpen, Opened: l.Since, Until: l.Until, Why: l.Message}
+	return Trip(open, CallBegins, "", BreakerConfig{}, now)
 }
 
 // firstProbe is when the first of the turns began that try an agent after its limit,
@@ -153,7 +159,8 @@ func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now tim
 	case ralph.ErrClassAuth: // a person has to do something: no time helps
 		out.Until, out.Hard, out.Class, out.Login = now.Add(ralph.Never), true, f.Err.Class, c.Logins[f.Agent]
 	case ralph.ErrClassNetwork:
-		out.Until, out.Hard, out.Class = now.Add(cmp.Or(c.NetworkRetry, networkRetry)), true, f.Err.Class
+		c := BreakerConfig{Failures: 1, Reset: cmp.Or(c.NetworkRetry, networkRetry)}
+		out.Until, out.Hard, out.Class = Trip(ralph.Breaker{}, CallFailed, "", c, now).Until, true, f.Err.Class
 	default:
 		out.Until, out.Hard = limitEnds(f.Err, out.Try, c, now)
 	}
@@ -187,7 +194,7 @@ func limitEnds(e *ralph.AgentError, try int, c Config, now time.Time) (until tim
 func allLimited(s *ralph.State, c Config, now time.Time) (until time.Time, ok bool) {
 	for _, agent := range c.Agents {
 		l := s.Limit(agent)
-		if l == nil || !l.Hard || l.Over(now) {
+		if l == nil || !l.Hard || breakerOf(*l, now).Now() != ralph.BreakerOpen {
 			return time.Time{}, false
 		}
 		if l.Class != ralph.ErrClassAuth { // that one only a person ends

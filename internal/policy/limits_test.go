@@ -25,7 +25,7 @@ func (b *board) hit(agent string, reset time.Time) ralph.AgentLimited {
 
 // begin puts the receipt of a turn of a task at now.
 func (b *board) begin(id ralph.TaskID, agent string) {
-	b.add(ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: agent}, Now: b.now})
+	b.add(ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: agent}, DecidedAt: b.now})
 }
 
 // 5 s, 15 s, 45 s, and 0 with the hit after which the task

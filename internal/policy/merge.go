@@ -32,7 +32,7 @@ func makeReady(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if step, why, ok := givenBack(s, c, now); ok {
 		return step, why
 	}
-	p := t.Run.Place
+	p := t.Run.Worktree
 	switch {
 	case p.Fails >= placeTries, p.Fails > 0 && s.Session.Auto.EndsAtError():
 		return finish(ralph.TaskFailed, "B-097", "Failed to spawn agent: "+t.Run.StepError)
@@ -83,7 +83,7 @@ func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if m := withdrawn(s, t); m != nil && r.Queue.State != ralph.MergeMerged {
 		return finish(ralph.TaskSkipped, "X-72", fmt.Sprintf("%s is %s: its merge is taken back", describe(m), m.Status))
 	}
-	if gate := s.Gate(t.ID); gate != nil {
+	if gate := s.ApprovalOf(t.ID); gate != nil {
 		return waitForHuman(s, gate, c, now)
 	}
 	switch {
@@ -122,11 +122,11 @@ func nextMerge(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 // held says whether a person has to look before a merge is tried, and at what.
 func held(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why, bool) {
 	ask := func(about ralph.TaskID, rule, text, detail string) (ralph.Step, ralph.Why, bool) {
-		return ralph.Ask{Kind: ralph.GateMerge, Text: text, About: about, Detail: detail}, ralph.Why{Rule: rule, Text: text}, true
+		return ralph.Ask{Kind: ralph.ApprovalMerge, Text: text, About: about, Detail: detail}, ralph.Why{Rule: rule, Text: text}, true
 	}
 	r := t.Run
 	m := single(s, t)
-	if r.Commits >= mergeTries && r.StepError != "" {
+	if r.StepFailures >= mergeTries && r.StepError != "" {
 		return ask(idOf(m), "X-72", "the merge does not work: "+r.StepError, "")
 	}
 	if len(t.Members) == 0 && r.Queue.Merged != nil {
@@ -317,24 +317,24 @@ func nextLand(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Ste
 	r := t.Run
 	switch {
 	case c.Isolated && !c.Commit:
-		return nextLanding(s, t, now)
+		return nextLanding(s, t, c, now)
 	case c.Isolated && s.Plan.Integration != nil && s.Plan.Integration.Moved != "":
 		return release("P-7", "the base branch went on: its commits are merged first")
 	case c.Isolated && s.Plan.Integration != nil && s.Plan.Integration.Denied != "":
 		return finish(ralph.TaskFailed, "X-72", "the base branch went on, and its commits are not merged: "+s.Plan.Integration.Denied)
 	case r.Commit != "" && c.Isolated:
-		return nextLanding(s, t, now)
+		return nextLanding(s, t, c, now)
 	case r.Commit != "":
 		return finish(ralph.TaskDone, "D-048", "committed")
 	case r.Away != "":
 		return nextAway(s, t, ralph.Commit{}, now)
-	case r.Commits == 0:
+	case r.StepFailures == 0:
 		return ralph.Commit{}, ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}
-	case r.Commits == 1 && r.Rewritten && c.Checks && !c.Isolated && r.Checks == nil:
+	case r.StepFailures == 1 && r.Rewritten && c.Checks && !c.Isolated && r.Checks == nil:
 		return checkOf(s, c, s.Job.Base, nil), ralph.Why{Rule: "D-046", Text: "a hook of the repository changed what was committed: check that"}
-	case r.Commits == 1 && r.Checks != nil && !r.Checks.Pass:
+	case r.StepFailures == 1 && r.Checks != nil && !r.Checks.Pass:
 		return finish(ralph.TaskFailed, "D-079", "a hook of the repository changed what was committed, and the checks fail on that: "+strings.Join(r.Checks.Reds(), ", "))
-	case r.Commits == 1:
+	case r.StepFailures == 1:
 		return ralph.Commit{}, ralph.Why{Rule: "D-079", Text: "the commit failed: try it once more"}
 	}
 	return finish(ralph.TaskFailed, "D-079", commitFailed(t))
@@ -342,13 +342,15 @@ func nextLand(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Ste
 
 // nextLanding is the last step of merging: a fast-forward of the base branch and of
 // a clean checkout of it. A checkout with changes is never touched.
-func nextLanding(s *ralph.State, t *ralph.Task, now time.Time) (ralph.Step, ralph.Why) {
+func nextLanding(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	r, i := t.Run, s.Plan.Integration
 	target := i.Tip
 	if r.Commit != "" {
 		target = r.Commit
 	}
 	switch {
+	case i.Landed == target && i.Out.Branch != "":
+		return nextPublish(s, t, c, now)
 	case i.Landed == target:
 		return finish(ralph.TaskDone, "P-7", "landed on "+cmp.Or(i.Base, "HEAD"))
 	case i.Moved != "":
@@ -359,7 +361,7 @@ func nextLanding(s *ralph.State, t *ralph.Task, now time.Time) (ralph.Step, ralp
 		return finish(ralph.TaskDone, "P-7", "landed on "+cmp.Or(i.Base, "HEAD")+"; what was merged meanwhile comes next")
 	case r.Commit == "": // autopilot: the next landing tries again
 		return finish(ralph.TaskSkipped, "P-7", "not landed: "+strings.Join(i.Held, ", "))
-	case s.Session.Want == ralph.WantStop, r.Commits > mergeTries:
+	case s.Session.Want == ralph.WantStop, r.StepFailures > mergeTries:
 		return finish(ralph.TaskFailed, "P-7", fmt.Sprintf("the commit %.9s is on no branch of yours yet, the checkout is in the way: %s", r.Commit, strings.Join(i.Held, ", ")))
 	case len(i.Held) > 0 && now.Before(r.LastAt.Add(pauseToLand(i))):
 		return ralph.Wait{Until: r.LastAt.Add(pauseToLand(i))}, ralph.Why{Rule: "P-7", Text: "your checkout has changes: " + strings.Join(i.Held, ", ")}
@@ -376,20 +378,20 @@ func pauseToLand(i *ralph.Integration) time.Duration {
 // Ending is what is recorded when Next ends a task: its end, and with worktrees its
 // place in the merge queue, in one write (B-006).
 func Ending(s *ralph.State, id ralph.TaskID, end ralph.Finish, why ralph.Why, c Config, now time.Time) []ralph.Fact {
-	ended := ralph.TaskEnded{ID: id, Status: end.Status, Retry: end.Retry, Why: why, Saw: s.Seq, Now: now}
+	ended := ralph.TaskEnded{ID: id, Status: end.Status, Retry: end.Retry, Why: why, BasedOnSeq: s.Seq, DecidedAt: now}
 	t := s.Task(id)
 	if t == nil {
 		return []ralph.Fact{ended}
 	}
-	ended.Slot = t.Run.Place.Slot
+	ended.Slot = t.Run.Worktree.Slot
 	r := t.Run
 	ended.Uncounted = end.Status == ralph.TaskPending && why.Rule == "X-60" && outOfBudget(r.Last)
 	ended.RanOut = ranOut(t, end.Status, why, c)
 	facts := []ralph.Fact{ended}
-	if !c.Isolated || end.Status != ralph.TaskDone || !t.TakesSlot() || r.Commit == "" || r.Commit == r.Place.Base {
+	if !c.Isolated || end.Status != ralph.TaskDone || !t.TakesSlot() || r.Commit == "" || r.Commit == r.Worktree.Base {
 		return facts
 	}
-	queued := ralph.MergeQueued{Task: t.ID, Branch: r.Place.Branch, Commit: r.Commit}
+	queued := ralph.MergeQueued{Task: t.ID, Branch: r.Worktree.Branch, Commit: r.Commit}
 	if t.Kind == ralph.KindResolve {
 		queued.Task = t.Parent
 	}

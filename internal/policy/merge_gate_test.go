@@ -10,7 +10,7 @@ import (
 )
 
 // heldAt is a board whose only task, t-1, is done and waits at a gate of one cause.
-func heldAt(t *testing.T, cause string) (*board, ralph.GateID) {
+func heldAt(t *testing.T, cause string) (*board, ralph.ApprovalID) {
 	c := parallelSettings()
 	c.AskToMerge = cause == "asked"
 	if cause == "conflict" || cause == "red" {
@@ -50,7 +50,7 @@ func TestApproved(t *testing.T) {
 		t.Run(cause, func(t *testing.T) {
 			t.Parallel()
 			b, gate := heldAt(t, cause)
-			b.person(b.s.ApproveGate(gate))
+			b.person(b.s.Approve(gate))
 			if step := b.want("merge", "B-006").(ralph.Merge); !step.Tips {
 				t.Errorf("a person may have worked on the branch: %+v", step)
 			}
@@ -73,7 +73,7 @@ func TestApprovedInVain(t *testing.T) {
 		t.Run(cause, func(t *testing.T) {
 			t.Parallel()
 			b, gate := heldAt(t, cause)
-			b.person(b.s.ApproveGate(gate))
+			b.person(b.s.Approve(gate))
 			if cause == "red" {
 				b.red("test")
 			} else {
@@ -97,10 +97,10 @@ func TestDenied(t *testing.T) {
 		t.Run(cause, func(t *testing.T) {
 			t.Parallel()
 			b, gate := heldAt(t, cause)
-			b.person(b.s.DenyGate(gate, "the test is needed"))
+			b.person(b.s.Deny(gate, "the test is needed"))
 			x := b.s.Task("t-1")
-			if x.Status != want || x.Run.Place.Branch != "ralph/t-1" || len(b.s.Gates) != 0 || len(b.s.Stages) != 1 {
-				t.Errorf("%s at %+v, gates %d, stages %d", x.Status, x.Run.Place, len(b.s.Gates), len(b.s.Stages))
+			if x.Status != want || x.Run.Worktree.Branch != "ralph/t-1" || len(b.s.Approvals) != 0 || len(b.s.Stages) != 1 {
+				t.Errorf("%s at %+v, gates %d, stages %d", x.Status, x.Run.Worktree, len(b.s.Approvals), len(b.s.Stages))
 			}
 			if want == ralph.TaskFailed {
 				if x.Run.Reason != "the test is needed" {
@@ -141,10 +141,10 @@ func TestBrokenBatch(t *testing.T) {
 		b.merged("", func(f *ralph.Merged) { f.Error = "disk full" })
 	}
 	gate := b.ask("X-72", "the merge does not work: disk full")
-	if about := b.s.Gates[0].About; about != "" {
+	if about := b.s.Approvals[0].About; about != "" {
 		t.Errorf("it is about %s alone", about)
 	}
-	b.person(b.s.DenyGate(gate, "no"))
+	b.person(b.s.Deny(gate, "no"))
 	b.stage("merge t-1")
 }
 
@@ -195,12 +195,12 @@ func TestLandingWaitsForTheMerge(t *testing.T) {
 func TestResolveIsLookedAt(t *testing.T) {
 	t.Parallel()
 	b, gate := heldAt(t, "weakened")
-	b.person(b.s.ApproveGate(gate))
+	b.person(b.s.Approve(gate))
 	b.merged("", conflict("content", "a.go"))
 	b.end(ralph.TaskFailed, "X-72")
 	b.stage("resolve t-1 slot 1 at 1")
 	b.add(ralph.Committed{Task: b.task, Commit: "c-both", Weakened: []ralph.Finding{{Path: "b_test.go", Line: 7, Kind: "skipped", What: "TestB"}}},
-		ralph.TaskEnded{ID: b.task, Status: ralph.TaskDone, Saw: 1}, ralph.MergeQueued{Task: "t-1", Branch: "ralph/t-1", Commit: "c-both"})
+		ralph.TaskEnded{ID: b.task, Status: ralph.TaskDone, BasedOnSeq: 1}, ralph.MergeQueued{Task: "t-1", Branch: "ralph/t-1", Commit: "c-both"})
 	b.stage("merge t-1")
 	b.ask("P-14", "b_test.go:7 skipped TestB")
 }
@@ -220,7 +220,7 @@ func TestWithdrawn(t *testing.T) {
 			do(b)
 			was := *b.s.Task("t-1")
 			b.end(ralph.TaskSkipped, "X-72")
-			if x := b.s.Task("t-1"); x.Status != was.Status || x.Run.Queue.State != was.Run.Queue.State || len(b.s.Gates) != 0 {
+			if x := b.s.Task("t-1"); x.Status != was.Status || x.Run.Queue.State != was.Run.Queue.State || len(b.s.Approvals) != 0 {
 				t.Errorf("%+v", x)
 			}
 		})
@@ -229,7 +229,7 @@ func TestWithdrawn(t *testing.T) {
 			b, gate := heldAt(t, "conflict")
 			do(b)
 			status := b.s.Task("t-1").Status
-			b.person(b.s.DenyGate(gate, "no"))
+			b.person(b.s.Deny(gate, "no"))
 			if got := b.s.Task("t-1").Status; got != status {
 				t.Errorf("a denial of its old merge makes it %s", got)
 			}
@@ -287,7 +287,7 @@ func TestBaseRed(t *testing.T) {
 	b.merged("c2")
 	b.checked(nil, "test")
 	gate := b.ask("X-72", "the checks are red: test", "test says no")
-	b.person(b.s.ApproveGate(gate))
+	b.person(b.s.Approve(gate))
 	b.want("merge", "B-006")
 	b.merged("c2")
 	b.checked(nil, "test")
@@ -301,11 +301,11 @@ func TestBaseConflicts(t *testing.T) {
 	b.merged("", conflict("content", "a.go"))
 	gate := b.ask("X-72", "the base branch went on", "it conflicts in a.go", "<<<<<<< a.go")
 	b.expect("hold: nothing else is ready")
-	b.person(b.s.ApproveGate(gate)) // mended by hand
+	b.person(b.s.Approve(gate)) // mended by hand
 	b.want("merge", "B-006")
 	b.merged("", conflict("content", "a.go"))
 	gate = b.ask("X-72", "it conflicts in a.go") // it was not
-	b.person(b.s.DenyGate(gate, "I merge it myself"))
+	b.person(b.s.Deny(gate, "I merge it myself"))
 	if i := b.s.Plan.Integration; i.Denied != "I merge it myself" || i.Moved != "" || i.Tip != "c1" {
 		t.Errorf("%+v", i)
 	}
@@ -465,7 +465,7 @@ func TestSettingsAreSeenBeforeTheMerge(t *testing.T) {
 	at("off", other).want("merge", "B-006")
 	b := at("gate", ci, other)
 	gate := b.ask("S2", "changes settings that a person looks at: .github/workflows/ci.yml", "CI, new: 100644 bb", "+run: evil")
-	b.person(b.s.ApproveGate(gate))
+	b.person(b.s.Approve(gate))
 	b.want("merge", "B-006")
 	if !slices.Contains(b.s.Job.Seen, other) {
 		t.Error("what a person approved is asked again at the commit of the spec")

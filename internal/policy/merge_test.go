@@ -235,7 +235,7 @@ func TestEnding(t *testing.T) {
 	t.Parallel()
 	done, gone := ralph.Finish{Status: ralph.TaskDone}, ralph.Finish{Status: ralph.TaskFailed}
 	run := func(commit string) ralph.Run {
-		return ralph.Run{Committing: ralph.Committing{Commit: commit}, Place: ralph.Place{Slot: 2, Branch: "ralph/t-1", Base: "c0"}}
+		return ralph.Run{Committing: ralph.Committing{Commit: commit}, Worktree: ralph.Worktree{Slot: 2, Branch: "ralph/t-1", Base: "c0"}}
 	}
 	for _, tt := range []struct {
 		name     string
@@ -261,7 +261,7 @@ func TestEnding(t *testing.T) {
 			b.add(ralph.TaskAdded{Task: tt.task})
 			facts := policy.Ending(&b.s, "x", tt.end, ralph.Why{Rule: "B-022"}, c, b.now)
 			ended := facts[0].(ralph.TaskEnded)
-			if ended.Slot != 2 || ended.Status != tt.end.Status || ended.Saw != b.s.Seq || (len(facts) == 2) != (tt.queued != "") {
+			if ended.Slot != 2 || ended.Status != tt.end.Status || ended.BasedOnSeq != b.s.Seq || (len(facts) == 2) != (tt.queued != "") {
 				t.Errorf("%+v", facts)
 			}
 			if len(facts) == 2 && facts[1] != ralph.Fact(ralph.MergeQueued{Task: tt.queued, Branch: "ralph/t-1", Commit: "c1"}) {
@@ -446,7 +446,7 @@ func TestMergeMachineryFails(t *testing.T) {
 				fail(b)
 			}
 			gate := b.ask("X-72", "the merge does not work: disk full")
-			b.person(b.s.ApproveGate(gate))
+			b.person(b.s.Approve(gate))
 			b.want("merge", "B-006") // three more
 			b.merged("c1")
 			b.checked(nil)
@@ -513,7 +513,7 @@ func TestLandingWhenIdle(t *testing.T) {
 			b.now = b.now.Add(20 * time.Second)
 		}
 		b.now = b.now.Add(-10 * time.Second) // 10 s after the third look, 10 s before the fourth
-		b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone, Saw: 1})
+		b.add(ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone, BasedOnSeq: 1})
 		return b
 	}
 	b := held()

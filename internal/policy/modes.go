@@ -105,7 +105,7 @@ func meetsLimit(s *ralph.State) bool {
 
 // startGate holds a start that somebody has to approve.
 func startGate(s *ralph.State, c Config, now time.Time) Move {
-	if s.GateOf(ralph.GateStart) != nil {
+	if s.ApprovalOfKind(ralph.ApprovalStart) != nil {
 		return Hold{Why: "the start waits for approval", Person: true}
 	}
 	what := fmt.Sprintf("ralph %s wants to start", s.Session.Mode)
@@ -117,7 +117,7 @@ func startGate(s *ralph.State, c Config, now time.Time) Move {
 	default:
 		what += fmt.Sprintf(" on %s of the plan", text.Count(s.Plan.Unfinished(), "task"))
 	}
-	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStart, Text: what, AskedAt: now}})
+	return record(ralph.Asked{Approval: ralph.Approval{ID: gateID(s), Kind: ralph.ApprovalStart, Text: what, AskedAt: now}})
 }
 
 // stepGate holds the next task of mode step until a person says yes to it
@@ -127,20 +127,20 @@ func stepGate(s *ralph.State, next *ralph.Task, now time.Time) (Move, bool) {
 	if s.Session.Auto != ralph.Stepwise || next.Run.Approved || chosen(next) {
 		return nil, false
 	}
-	if s.GateOf(ralph.GateStep) != nil {
+	if s.ApprovalOfKind(ralph.ApprovalStep) != nil {
 		return Hold{Why: "the next task waits for approval", Person: true}, true
 	}
 	text := "start " + describe(next) + "?"
-	return record(ralph.Asked{Gate: ralph.Gate{ID: gateID(s), Kind: ralph.GateStep, Task: next.ID, Text: text, Detail: next.Notes, AskedAt: now}}), true
+	return record(ralph.Asked{Approval: ralph.Approval{ID: gateID(s), Kind: ralph.ApprovalStep, Task: next.ID, Text: text, Detail: next.Notes, AskedAt: now}}), true
 }
 
 // gateID is a new id of the form that all gates have. Policy has no randomness: the number of the
 // newest fact is as good, and next to an open gate with that name the next one is.
-func gateID(s *ralph.State) ralph.GateID {
+func gateID(s *ralph.State) ralph.ApprovalID {
 	for n := s.Seq; ; n++ {
-		id := ralph.GateID(fmt.Sprintf("g-%04x", n&0xffff))
+		id := ralph.ApprovalID(fmt.Sprintf("g-%04x", n&0xffff))
 		taken := false
-		for _, g := range s.Gates {
+		for _, g := range s.Approvals {
 			taken = taken || g.ID == id
 		}
 		if !taken {

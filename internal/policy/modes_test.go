@@ -209,19 +209,19 @@ func TestStepGates(t *testing.T) {
 		b.mode(ralph.Stepwise)
 		b.rest()
 		f := b.schedule("asked").(policy.Record).Facts[0].(ralph.Asked)
-		if f.Gate.Kind != ralph.GateStep || f.Gate.Task != "t-2" || f.Gate.Text != "start task t-2 (two)?" || f.Gate.Detail != "as told" || !f.Gate.AskedAt.Equal(b.now) {
-			t.Errorf("asks %+v", f.Gate)
+		if f.Approval.Kind != ralph.ApprovalStep || f.Approval.Task != "t-2" || f.Approval.Text != "start task t-2 (two)?" || f.Approval.Detail != "as told" || !f.Approval.AskedAt.Equal(b.now) {
+			t.Errorf("asks %+v", f.Approval)
 		}
 		b.add(f)
 		b.schedule("hold")
 		deny := *b
 		deny.s = *b.s.Clone()
-		b.person(b.s.ApproveGate(f.Gate.ID))
+		b.person(b.s.Approve(f.Approval.ID))
 		b.schedule("task.started t-2")
-		deny.person(deny.s.DenyGate(f.Gate.ID, "no"))
+		deny.person(deny.s.Deny(f.Approval.ID, "no"))
 		g := deny.schedule("asked").(policy.Record).Facts[0].(ralph.Asked)
-		if g.Gate.Task != "t-3" || g.Gate.ID == f.Gate.ID {
-			t.Errorf("after a no it asks %+v", g.Gate)
+		if g.Approval.Task != "t-3" || g.Approval.ID == f.Approval.ID {
+			t.Errorf("after a no it asks %+v", g.Approval)
 		}
 		deny.add(g)
 		deny.mode(ralph.Autopilot)
@@ -250,7 +250,7 @@ func TestStepGateAndPeople(t *testing.T) {
 	b = ask()
 	b.person(b.s.AssignTask("t-3"))
 	b.add(b.schedule("task.started t-3").(policy.Record).Facts...)
-	if b.s.GateOf(ralph.GateStep) == nil {
+	if b.s.ApprovalOfKind(ralph.ApprovalStep) == nil {
 		t.Error("the gate of t-2 is gone")
 	}
 
@@ -258,18 +258,18 @@ func TestStepGateAndPeople(t *testing.T) {
 	edited := *b.s.Task("t-2")
 	edited.Name = "twice"
 	b.person(b.s.EditTask(edited))
-	if f := b.schedule("asked").(policy.Record).Facts[0].(ralph.Asked); f.Gate.Text != "start task t-2 (twice)?" {
-		t.Errorf("asks %q", f.Gate.Text)
+	if f := b.schedule("asked").(policy.Record).Facts[0].(ralph.Asked); f.Approval.Text != "start task t-2 (twice)?" {
+		t.Errorf("asks %q", f.Approval.Text)
 	}
 
 	b = ask()
 	b.add(ralph.TaskRemoved{ID: "t-2"})
-	if f := b.schedule("asked").(policy.Record).Facts[0].(ralph.Asked); f.Gate.Task != "t-3" {
-		t.Errorf("asks about %s", f.Gate.Task)
+	if f := b.schedule("asked").(policy.Record).Facts[0].(ralph.Asked); f.Approval.Task != "t-3" {
+		t.Errorf("asks about %s", f.Approval.Task)
 	}
 
 	b = ask()
-	b.person(b.s.ApproveGate(b.s.Gates[0].ID))
+	b.person(b.s.Approve(b.s.Approvals[0].ID))
 	b.add(ralph.TaskStarted{ID: "t-2"}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskPending})
 	b.rest()
 	b.schedule("task.started t-2")
@@ -293,21 +293,21 @@ func TestStartGate(t *testing.T) {
 			b := newBoard(t, c)
 			b.add(spec("a", ralph.SpecPending), ralph.ModeSet{Mode: mode})
 			f := b.schedule("asked").(policy.Record).Facts[0].(ralph.Asked)
-			if f.Gate.Kind != ralph.GateStart || f.Gate.Text != words || f.Gate.Task != "" {
-				t.Errorf("%s in mode %s asks %+v", session, mode, f.Gate)
+			if f.Approval.Kind != ralph.ApprovalStart || f.Approval.Text != words || f.Approval.Task != "" {
+				t.Errorf("%s in mode %s asks %+v", session, mode, f.Approval)
 			}
 			b.add(f)
 			b.schedule("hold")
 			denied, stopped := *b, *b
 			denied.s, stopped.s = *b.s.Clone(), *b.s.Clone()
-			denied.person(denied.s.DenyGate(f.Gate.ID, "not now"))
+			denied.person(denied.s.Deny(f.Approval.ID, "not now"))
 			if stop := denied.schedule("stop start denied").(policy.Stop); stop.Detail != "not now" {
 				t.Errorf("denied: %+v", stop)
 			}
 			stopped.person(stopped.s.Steer(ralph.WantStop, "me"))
 			stopped.schedule("stop interrupted")
 			b.add(ralph.Control{Want: ralph.WantPause, Cause: "me"})
-			b.person(b.s.ApproveGate(f.Gate.ID))
+			b.person(b.s.Approve(f.Approval.ID))
 			b.schedule("hold") // paused still
 			b.person(b.s.Steer(ralph.WantRun, ""))
 			if m := policy.Schedule(&b.s, nil, b.c, b.now); moveWords(m) == "asked" || moveWords(m) == "hold" {

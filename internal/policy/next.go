@@ -72,7 +72,7 @@ func nextPrepare(s *ralph.State, t *ralph.Task, c Config) (ralph.Step, ralph.Why
 func nextShelve(t *ralph.Task, c Config) (ralph.Step, ralph.Why) {
 	r := t.Run
 	switch {
-	case r.Commits > 0:
+	case r.StepFailures > 0:
 		return finish(ralph.TaskFailed, "D-072", "the changes could not be put away: "+r.StepError)
 	case r.Shelved:
 		return finish(ralph.TaskDone, "D-072", "the changes are put away")
@@ -92,10 +92,10 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if r.Away != "" && r.Commit == "" {
 		return nextAway(s, t, ralph.Commit{OnlyTask: true}, now)
 	}
-	if gate := s.Gate(t.ID); gate != nil {
+	if gate := s.ApprovalOf(t.ID); gate != nil {
 		return waitForHuman(s, gate, c, now)
 	}
-	if c.Isolated && !r.Place.Ready {
+	if c.Isolated && !r.Worktree.Ready {
 		return makeReady(s, t, c, now)
 	}
 	if r.Thread != nil {
@@ -108,7 +108,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return afterError(s, t, c, now)
 	}
 	if c.Isolated && r.Last.Signal.Kind == ralph.SignalComplete {
-		if step, why, ok := blame(s, r.Checks, r.Place.Base, func() ralph.Check { return checkOf(s, c, r.Place.Base, nil) }); ok {
+		if step, why, ok := blame(s, r.Checks, r.Worktree.Base, func() ralph.Check { return checkOf(s, c, r.Worktree.Base, nil) }); ok {
 			return step, why
 		}
 	}
@@ -137,12 +137,12 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	case TimedOut:
 		return finish(ralph.TaskTimeout, why.Rule, spentWhy(t, c)+", "+why.Text)
 	case Human:
-		if r.Answered == r.Iterations {
+		if r.AnsweredAtIteration == r.Iterations {
 			return afterAnswer(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
 		}
 		return ralph.Ask{Kind: "question", Text: cmp.Or(r.Last.Signal.Text, "the agent asks for help without saying why")}, why
 	}
-	if t.TakesSlot() && (r.Waived != nil || r.Answered == r.Iterations && r.Iterations > 0) {
+	if t.TakesSlot() && (r.Waived != nil || r.AnsweredAtIteration == r.Iterations && r.Iterations > 0) {
 		return afterAnswer(s, t, c, now, why)
 	}
 	return turnOrLimit(s, t, c, now, why)
@@ -150,7 +150,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 
 // afterAnswer goes on with a task that waited for a person, and held no slot meanwhile.
 func afterAnswer(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph.Why) (ralph.Step, ralph.Why) {
-	if c.Isolated && t.Run.Place.Slot == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
+	if c.Isolated && t.Run.Worktree.Slot == 0 || !c.Isolated && othersAtWork(s, t) >= c.Parallel {
 		return release("B-054", "the question is answered, the slot went to another task meanwhile")
 	}
 	return turnOrLimit(s, t, c, now, why)
@@ -178,7 +178,7 @@ func complete(t *ralph.Task, c Config, why ralph.Why) (ralph.Step, ralph.Why) {
 	switch {
 	case !c.AutoCommit && !c.Isolated || r.Commit != "":
 		return finish(ralph.TaskDone, why.Rule, why.Text)
-	case r.Commits < 2:
+	case r.StepFailures < 2:
 		return ralph.Commit{OnlyTask: true}, ralph.Why{Rule: "X-69", Text: "commit the task's changes"}
 	}
 	return finish(ralph.TaskFailed, "D-079", commitFailed(t))
@@ -213,7 +213,7 @@ func verdict(t *ralph.Task, c Config) Verdict {
 
 // waitForHuman holds a task that asked a question. The end of the session ends the
 // wait: it is a boundary like any other.
-func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ralph.Step, ralph.Why) {
+func waitForHuman(s *ralph.State, gate *ralph.Approval, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	if s.Session.Want == ralph.WantStop {
 		return release("D-051", "stopped while waiting for an answer")
 	}
@@ -221,13 +221,13 @@ func waitForHuman(s *ralph.State, gate *ralph.Gate, c Config, now time.Time) (ra
 		return step, why
 	}
 	if word := approval.AnswerGate(gate, approval.ActiveRules(s, gate.Task, now)); word.Answered() { // the same was asked elsewhere, and answered for good
-		return ralph.Tell{Fact: ralph.Answered{ID: gate.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By}}, ralph.Why{Rule: "X-78", Text: word.Rule}
+		return ralph.Emit{Fact: ralph.Answered{ID: gate.ID, Verdict: word.Verdict, Text: word.Text, Rule: word.By}}, ralph.Why{Rule: "X-78", Text: word.Rule}
 	}
 	if !gate.Deadline.IsZero() && !now.Before(gate.Deadline) {
 		return expired(gate, c)
 	}
 	if deserted(s, gate, c) {
-		return ralph.Tell{Fact: ralph.Control{Want: ralph.WantStop, Cause: nobodyThere + ": " + gate.Text, Ends: ralph.ReasonUnanswered}}, ralph.Why{Rule: "X-76", Text: nobodyThere}
+		return ralph.Emit{Fact: ralph.Control{Want: ralph.WantStop, Cause: nobodyThere + ": " + gate.Text, Ends: ralph.ReasonUnanswered}}, ralph.Why{Rule: "X-76", Text: nobodyThere}
 	}
 	return ralph.Wait{Until: gate.Deadline}, ralph.Why{Rule: "B-025", Text: "waiting for an answer to " + string(gate.ID)}
 }
@@ -295,7 +295,7 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 		return ralph.Wait{Until: ch.until}, ralph.Why{Rule: "X-33", Text: "its agent is at a limit for a moment"}
 	}
 	if from := cmp.Or(r.Agent, s.Session.Agent, c.Agents[0]); from != ch.agent {
-		return ralph.Tell{Fact: switched(s, t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
+		return ralph.Emit{Fact: switched(s, t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
 	}
 	if step, why, ok := takeOver(s, t, c, ch.agent); ok {
 		return step, why

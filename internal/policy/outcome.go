@@ -38,6 +38,8 @@ func OutcomeFacts(s *ralph.State, receipt int64, r ralph.StepStarted, facts []ra
 			late.Usage = f.Spent()
 		case ralph.Advised:
 			late.Usage = f.Usage
+		case ralph.Guided:
+			late.Usage = f.Usage
 		}
 		late.Facts = append(late.Facts, f.Kind())
 	}

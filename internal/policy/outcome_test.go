@@ -62,8 +62,8 @@ func TestReplayOfWhatFollows(t *testing.T) {
 		"something else beside": {idle, func(f []ralph.Fact) []ralph.Fact { return append(f, ralph.Noted{Task: "t-1", Text: "psst"}) }, 0},
 	} {
 		m, receipt := history(t, c)
-		receipt.Saw = m.State().Seq
-		number := receipt.Saw + 1
+		receipt.BasedOnSeq = m.State().Seq
+		number := receipt.BasedOnSeq + 1
 		write(t, m, 0, receipt)
 		facts := policy.OutcomeFacts(m.State(), number, receipt, []ralph.Fact{tt.turn}, c)
 		if len(facts) != 2 {
@@ -88,8 +88,8 @@ func TestReplayOfWhatFollows(t *testing.T) {
 func TestLateOutcome(t *testing.T) {
 	c := ralphtest.Settings()
 	m, receipt := history(t, c)
-	receipt.Saw = m.State().Seq
-	number := receipt.Saw + 1
+	receipt.BasedOnSeq = m.State().Seq
+	number := receipt.BasedOnSeq + 1
 	write(t, m, 0, receipt)
 	write(t, m, 0, ralph.TaskRemoved{ID: "t-1"})
 	facts := policy.OutcomeFacts(m.State(), number, receipt, []ralph.Fact{
@@ -116,17 +116,17 @@ func TestReplayOfUnanswered(t *testing.T) {
 		}{
 			"as it was":       {change: func(*ralph.Answered) {}},
 			"approved":        {change: func(f *ralph.Answered) { f.Verdict = ralph.Approved }, differ: true},
-			"before its time": {change: func(f *ralph.Answered) { f.Now = now.Add(-time.Hour) }, differ: true},
-			"a person":        {change: func(f *ralph.Answered) { f.Verdict, f.Now = ralph.Approved, time.Time{} }, drop: true},
+			"before its time": {change: func(f *ralph.Answered) { f.DecidedAt = now.Add(-time.Hour) }, differ: true},
+			"a person":        {change: func(f *ralph.Answered) { f.Verdict, f.DecidedAt = ralph.Approved, time.Time{} }, drop: true},
 			"it went on":      {change: func(*ralph.Answered) {}, drop: true, differ: onTimeout == "stop"},
 		} {
 			c.OnTimeout = onTimeout
 			m, receipt := history(t, c)
 			write(t, m, 0, receipt)
-			gate := ralph.Gate{ID: "g-1", Task: "t-1", Kind: ralph.GateApproval, InTurn: true, AskedAt: now.Add(-time.Minute), Deadline: now}
-			write(t, m, 0, ralph.Asked{Gate: gate})
+			gate := ralph.Approval{ID: "g-1", Task: "t-1", Kind: ralph.ApprovalRequest, InTurn: true, AskedAt: now.Add(-time.Minute), Deadline: now}
+			write(t, m, 0, ralph.Asked{Approval: gate})
 			s := m.State()
-			facts, _ := policy.Unanswered(s, s.Gates[0], c, now)
+			facts, _ := policy.Unanswered(s, s.Approvals[0], c, now)
 			if want := map[string]int{"deny": 1, "stop": 2}[onTimeout]; len(facts) != want {
 				t.Fatalf("%s: %+v", onTimeout, facts)
 			}
@@ -156,7 +156,7 @@ func TestVerifyOutcomes(t *testing.T) {
 		broken bool
 	}{"its own receipt": {0, false}, "another": {1, true}} {
 		m, receipt := history(t, c)
-		receipt.Saw = m.State().Seq
+		receipt.BasedOnSeq = m.State().Seq
 		write(t, m, 0, receipt)
 		number := m.State().Seq
 		write(t, m, number+tt.off, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK}, ralph.Noted{Task: "t-1", Text: "more of it"})

@@ -86,7 +86,7 @@ func chosen(t *ralph.Task) bool { return t.Run.Assigned || goesOn(t) }
 // goesOn reports whether a task was only waiting for a person's answer.
 func goesOn(t *ralph.Task) bool {
 	r := t.Run
-	return r.Last != nil && r.Last.Signal.Kind == ralph.SignalHuman && r.Answered == r.Iterations
+	return r.Last != nil && r.Last.Signal.Kind == ralph.SignalHuman && r.AnsweredAtIteration == r.Iterations
 }
 
 // view is what one look over all tasks finds: the slots and worktrees that are
@@ -100,7 +100,7 @@ type view struct {
 func look(s *ralph.State) view {
 	var v view
 	for t := range s.Work() {
-		if p := &t.Run.Place; p.Slot > 0 || p.Dir != "" {
+		if p := &t.Run.Worktree; p.Slot > 0 || p.Dir != "" {
 			v.slots, v.dirs = append(v.slots, p.Slot), append(v.dirs, p.Dir)
 		}
 		if t.Status == ralph.TaskDone && t.Unmerged() {
@@ -111,7 +111,7 @@ func look(s *ralph.State) view {
 }
 
 func (v view) start(t *ralph.Task, slot int) ralph.TaskStarted {
-	dir := t.Run.Place.Dir
+	dir := t.Run.Worktree.Dir
 	if dir == "" {
 		dir = v.freeDir()
 	}
@@ -150,7 +150,7 @@ func mergeNext(s *ralph.State, v view, c Config) (Move, bool) {
 		if t.Status == ralph.TaskPending {
 			return record(ralph.TaskStarted{ID: t.ID}), true
 		}
-		if s.Gate(t.ID) == nil {
+		if s.ApprovalOf(t.ID) == nil {
 			return nil, false
 		}
 		for _, id := range t.Members {
@@ -250,7 +250,7 @@ func resolveNext(s *ralph.State, v view, c Config, slot int) (Move, bool) {
 		x := stage(s.Job.ID, ralph.KindResolve, 0, "Resolve the merge of "+describe(t))
 		x.ID = ralph.TaskID(fmt.Sprintf("%s:%s:%d", x.ID, t.ID, t.Run.Queue.Resolves+1))
 		x.Parent, x.Spec = t.ID, t.Spec
-		x.Run.Place.Branch, x.Run.Place.Base = t.Run.Place.Branch, t.Run.Place.Base
+		x.Run.Worktree.Branch, x.Run.Worktree.Base = t.Run.Worktree.Branch, t.Run.Worktree.Base
 		return record(ralph.TaskAdded{Task: x}, v.start(&x, slot)), true
 	}
 	return nil, false
@@ -273,7 +273,7 @@ func (v view) inTheWay(s *ralph.State, t *ralph.Task, busy map[ralph.TaskID]bool
 
 // gated reports whether a task's merge waits for a person.
 func gated(s *ralph.State, id ralph.TaskID) bool {
-	return slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.About == id })
+	return slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.About == id })
 }
 
 // sameFiles reports whether two merges that did not work have a file in common. Red
@@ -364,7 +364,7 @@ func undecided(s *ralph.State, c Config) string {
 
 // decideWords ask what becomes of a task that ended badly.
 func decideWords(t *ralph.Task) string {
-	return fmt.Sprintf("waiting for you: %s is %s; [[retry %[1]s]], [[skip %[1]s]], or [[stop]]", t.ID, t.Status)
+	return fmt.Sprintf("waiting for you: %s is %s; %s, [[skip %[1]s]], or [[stop]]", t.ID, t.Status, t.Again())
 }
 
 // inARow are the tasks that failed one after the other; with CountTimeouts those that
@@ -412,7 +412,7 @@ func landNext(s *ralph.State, mine []ralph.TaskID, now time.Time) (Move, bool) {
 		switch {
 		case t.Kind == ralph.KindLand && t.Status == ralph.TaskPending:
 			return land(s), true
-		case t.Kind == ralph.KindLand && !t.Status.Ended(), t.Kind == ralph.KindMerge && t.Status == ralph.TaskActive && s.Gate(t.ID) == nil:
+		case t.Kind == ralph.KindLand && !t.Status.Ended(), t.Kind == ralph.KindMerge && t.Status == ralph.TaskActive && s.ApprovalOf(t.ID) == nil:
 			return nil, false
 		}
 	}

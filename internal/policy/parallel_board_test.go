@@ -36,7 +36,7 @@ func parallelOn(t *testing.T, c policy.Config, tasks ...ralph.Task) *board {
 		ralph.TaskStarted{ID: "prepare:a-s-1"},
 		ralph.Prepared{Task: "prepare:a-s-1", Head: "c0", Tree: "tree-c0"},
 		ralph.IntegrationStarted{Branch: "ralph/merged", Base: "main", From: "c0", Tip: "c0", Tree: "tree-c0"},
-		ralph.TaskEnded{ID: "prepare:a-s-1", Status: ralph.TaskDone, Saw: 1})
+		ralph.TaskEnded{ID: "prepare:a-s-1", Status: ralph.TaskDone, BasedOnSeq: 1})
 	return b
 }
 
@@ -137,7 +137,7 @@ func (b *board) stage(want string) {
 		b.t.Fatalf("Schedule: %s, want %s", got, want)
 	}
 	for _, t := range b.s.Stages {
-		if t.Status == ralph.TaskActive && b.s.Gate(t.ID) == nil {
+		if t.Status == ralph.TaskActive && b.s.ApprovalOf(t.ID) == nil {
 			b.task = t.ID
 		}
 	}
@@ -156,7 +156,7 @@ func (b *board) end(status ralph.TaskStatus, rule string) {
 }
 
 // ask expects a gate whose text and detail hold the words, and puts it up.
-func (b *board) ask(rule string, words ...string) ralph.GateID {
+func (b *board) ask(rule string, words ...string) ralph.ApprovalID {
 	b.t.Helper()
 	ask, ok := b.want("ask", rule).(ralph.Ask)
 	if !ok {
@@ -167,12 +167,12 @@ func (b *board) ask(rule string, words ...string) ralph.GateID {
 			b.t.Errorf("the gate does not say %q: %s\n%s", w, ask.Text, ask.Detail)
 		}
 	}
-	id := ralph.GateID(fmt.Sprintf("g-%d", b.s.Seq))
-	gate := ralph.Gate{ID: id, Kind: ask.Kind, Task: b.task, About: ask.About, Text: ask.Text, Detail: ask.Detail, AskedAt: b.now}
+	id := ralph.ApprovalID(fmt.Sprintf("g-%d", b.s.Seq))
+	gate := ralph.Approval{ID: id, Kind: ask.Kind, Task: b.task, About: ask.About, Text: ask.Text, Detail: ask.Detail, AskedAt: b.now}
 	if len(ask.Red) > 0 {
 		gate.Request = &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCheck, Red: ask.Red}
 	}
-	b.add(ralph.Asked{Gate: gate})
+	b.add(ralph.Asked{Approval: gate})
 	b.want("wait", "B-025")
 	return id
 }
@@ -191,7 +191,7 @@ func (b *board) built(ids ...ralph.TaskID) {
 	for _, id := range ids {
 		b.add(ralph.ChecksRan{Task: id, Pass: true, Tree: "tree-" + string(id)},
 			ralph.Committed{Task: id, Commit: "c-" + string(id)},
-			ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Saw: 1},
+			ralph.TaskEnded{ID: id, Status: ralph.TaskDone, BasedOnSeq: 1},
 			ralph.MergeQueued{Task: id, Branch: "ralph/" + string(id), Commit: "c-" + string(id)})
 	}
 }

@@ -14,8 +14,8 @@ import (
 func answered(x *ralph.Task) {
 	x.Run = ralph.Run{
 		Turns:     ralph.Turns{Iterations: 1, Last: &ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}}},
-		Approvals: ralph.Approvals{Answered: 1},
-		Place:     ralph.Place{Dir: "ralph/.worktrees/7"},
+		Approvals: ralph.Approvals{AnsweredAtIteration: 1},
+		Worktree:  ralph.Worktree{Dir: "ralph/.worktrees/7"},
 	}
 }
 
@@ -37,7 +37,7 @@ func inMerge(state ralph.MergeState, edits ...func(*ralph.Task)) func(*ralph.Tas
 
 func at(slot int, dir string) func(*ralph.Task) {
 	return func(x *ralph.Task) {
-		x.Status, x.Run.Place = ralph.TaskActive, ralph.Place{Slot: slot, Dir: "ralph/.worktrees/" + dir}
+		x.Status, x.Run.Worktree = ralph.TaskActive, ralph.Worktree{Slot: slot, Dir: "ralph/.worktrees/" + dir}
 	}
 }
 
@@ -45,7 +45,7 @@ func at(slot int, dir string) func(*ralph.Task) {
 func givenUp(x *ralph.Task) { x.Status, x.Run.GivenUp = ralph.TaskSkipped, true }
 
 func keeps(status ralph.TaskStatus, dir string) func(*ralph.Task) {
-	return func(x *ralph.Task) { x.Status, x.Run.Place.Dir = status, "ralph/.worktrees/"+dir }
+	return func(x *ralph.Task) { x.Status, x.Run.Worktree.Dir = status, "ralph/.worktrees/"+dir }
 }
 
 // Which task a free slot gets, in which slot and worktree.
@@ -105,14 +105,14 @@ func TestCrewFillsSlots(t *testing.T) {
 		free []ralph.Fact
 		want []string
 	}{
-		{"B-052 done", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone, Saw: 1}}, []string{"t-4 slot 2 at 2", full}},
-		{"B-053, B-031 blocked: the worktree stays", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskBlocked, Saw: 1}}, []string{"t-4 slot 2 at 4", full}},
-		{"B-056, B-033 timeout", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskTimeout, Saw: 1}}, []string{"t-4 slot 2 at 4", full}},
-		{"B-073 failed", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed, Saw: 1}}, []string{"t-4 slot 2 at 4", full}},
+		{"B-052 done", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskDone, BasedOnSeq: 1}}, []string{"t-4 slot 2 at 2", full}},
+		{"B-053, B-031 blocked: the worktree stays", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskBlocked, BasedOnSeq: 1}}, []string{"t-4 slot 2 at 4", full}},
+		{"B-056, B-033 timeout", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskTimeout, BasedOnSeq: 1}}, []string{"t-4 slot 2 at 4", full}},
+		{"B-073 failed", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed, BasedOnSeq: 1}}, []string{"t-4 slot 2 at 4", full}},
 		{"B-065 skipped by a person", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskSkipped}}, []string{"t-4 slot 2 at 4", full}},
 		{"B-068, B-075 crashed: again, after those with a better score", []ralph.Fact{ralph.TaskEnded{ID: "t-2", Status: ralph.TaskPending, Retry: true}}, []string{"t-4 slot 2 at 4", full}},
-		{"B-054 a question frees the slot and keeps the worktree", []ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-2"}}}, []string{"t-4 slot 2 at 4", full}},
-		{"two at once", []ralph.Fact{ralph.TaskEnded{ID: "t-3", Status: ralph.TaskDone, Saw: 1}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, Saw: 1}}, []string{"t-4 slot 1 at 1", "t-5 slot 3 at 3", full}},
+		{"B-054 a question frees the slot and keeps the worktree", []ralph.Fact{ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "t-2"}}}, []string{"t-4 slot 2 at 4", full}},
+		{"two at once", []ralph.Fact{ralph.TaskEnded{ID: "t-3", Status: ralph.TaskDone, BasedOnSeq: 1}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, BasedOnSeq: 1}}, []string{"t-4 slot 1 at 1", "t-5 slot 3 at 3", full}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,9 +138,9 @@ func TestAnswerNeedsASlot(t *testing.T) {
 	b.expect("t-1 slot 1 at 1", "hold: every slot is busy")
 	b.add(ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "tree-c0"})
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "which?"}})
-	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "which?"}})
+	b.add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "t-1", Text: "which?"}})
 	b.expect("t-2 slot 1 at 2", "hold: every slot is busy")
-	b.person(b.s.AnswerGate("g-1", "this"))
+	b.person(b.s.Answer("g-1", "this"))
 	b.end(ralph.TaskPending, "B-054")
 	b.built("t-2")
 	b.stage("merge t-2")
@@ -241,9 +241,11 @@ func TestSemiGoesOn(t *testing.T) {
 // (B-062 to B-064, B-083, X-50, X-51).
 func TestThreeFailures(t *testing.T) {
 	t.Parallel()
-	fail := func(id ralph.TaskID) ralph.Fact { return ralph.TaskEnded{ID: id, Status: ralph.TaskFailed, Saw: 1} }
+	fail := func(id ralph.TaskID) ralph.Fact {
+		return ralph.TaskEnded{ID: id, Status: ralph.TaskFailed, BasedOnSeq: 1}
+	}
 	end := func(id ralph.TaskID, status ralph.TaskStatus) ralph.Fact {
-		return ralph.TaskEnded{ID: id, Status: status, Saw: 1}
+		return ralph.TaskEnded{ID: id, Status: status, BasedOnSeq: 1}
 	}
 	const paused = "noted, pause: 3 tasks in a row failed: t-1, t-2, t-3"
 	for _, tt := range []struct {
@@ -292,7 +294,7 @@ func TestCrewPauseAndStop(t *testing.T) {
 	b.expect("hold: paused: a person")
 	b.person(b.s.Steer(ralph.WantStop, "a person"))
 	b.expect("hold: finishing the current iteration")
-	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending, Saw: 1})
+	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending, BasedOnSeq: 1})
 	b.expect("job pending", "stop interrupted")
 	if q := b.s.Task("t-2").Run.Queue; q.State != ralph.MergeWaiting {
 		t.Errorf("what was queued is lost: %+v", q)
@@ -354,7 +356,7 @@ func TestMakeReadyWorksOrStops(t *testing.T) {
 	b := parallelOn(t, parallelSettings(), some(1)...)
 	b.add(ralph.TaskStarted{ID: "t-1", Slot: 1, Dir: "ralph/.worktrees/1"}, ralph.Prepared{Task: "t-1", Error: "no room"},
 		ralph.Prepared{Task: "t-1", Dir: "ralph/.worktrees/1", Branch: "ralph/t-1", Base: "c0", Head: "c0", Tree: "x"})
-	if p := b.s.Task("t-1").Run.Place; p.Fails != 0 || !p.Ready || p.Base != "c0" {
+	if p := b.s.Task("t-1").Run.Worktree; p.Fails != 0 || !p.Ready || p.Base != "c0" {
 		t.Errorf("place %+v", p)
 	}
 	b.want("turn 1 claude", "D-044")
@@ -411,9 +413,9 @@ func TestPilotWaits(t *testing.T) {
 	t.Parallel()
 	b := parallelOn(t, parallelSettings(), task("a", at(1, "1")), task("b", deps("a")))
 	b.expect("hold: nothing else is ready")
-	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "a"}})
+	b.add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "a"}})
 	b.expect("hold: nothing else is ready")
-	b.person(b.s.AnswerGate("g-1", "yes"))
+	b.person(b.s.Answer("g-1", "yes"))
 	b.built("a")
 	b.mergedBy("c1", "a")
 	b.landedAt(ralph.Landed{From: "c0", To: "c1", How: "fast-forward"})

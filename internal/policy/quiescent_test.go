@@ -34,7 +34,7 @@ func TestAtRest(t *testing.T) {
 		{"the end is there", []ralph.Fact{ralph.TaskStarted{ID: "t-1"}, turn(ralph.SignalComplete), ralph.ChecksRan{Task: "t-1", Pass: true}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}}, true},
 		{"red checks: the next turn waits", []ralph.Fact{ralph.TaskStarted{ID: "t-1"}, turn(ralph.SignalComplete), ralph.ChecksRan{Task: "t-1"}}, true},
 		{"a question is due", []ralph.Fact{ralph.TaskStarted{ID: "t-1"}, turn(ralph.SignalHuman)}, false},
-		{"a question is out", []ralph.Fact{ralph.TaskStarted{ID: "t-1"}, turn(ralph.SignalHuman), ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateQuestion, Task: "t-1"}}}, true},
+		{"a question is out", []ralph.Fact{ralph.TaskStarted{ID: "t-1"}, turn(ralph.SignalHuman), ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalQuestion, Task: "t-1"}}}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -28,7 +28,7 @@ func TestRedecide(t *testing.T) {
 		s.Apply(ralph.Event{Seq: s.Seq + 1, At: now, Fact: f})
 	}
 	step, why := policy.Next(s, "t-1", c, now)
-	receipt := ralph.StepStarted{Task: "t-1", Step: step, Why: why, Saw: s.Seq, Now: now}
+	receipt := ralph.StepStarted{Task: "t-1", Step: step, Why: why, BasedOnSeq: s.Seq, DecidedAt: now}
 	again, ok, err := policy.Redecide(s, receipt)
 	if err != nil || !ok || !again.Same || again.Rules != 0 {
 		t.Errorf("the very same: %+v, %v, %v", again, ok, err)

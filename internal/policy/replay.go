@@ -10,13 +10,20 @@ import (
 // ReplayOptions narrows a replay, or asks what other settings would have decided.
 type ReplayOptions struct {
 	Session ralph.SessionID // only its decisions; "" for all
-	Config  *Config         // instead of the recorded settings; nil for those
+	// With makes other settings of the recorded ones; nil for those.
+	With func(recorded Config) Config
+	// Advise, where With is, says what would be advised on a thread under the settings c; s is the
+	// state before f. false: nobody knows, as a model would have to be asked. nil: what was advised.
+	Advise func(s *ralph.State, f ralph.Advised, c Config) (ralph.Advised, bool)
+	// Look sees each fact with the state before it and the settings; nil: nobody looks.
+	Look func(s *ralph.State, e ralph.Event, c Config)
 }
 
 // Replayed is what deciding everything again came to.
 type Replayed struct {
 	Sessions    int          `json:"sessions"`
 	Receipts    int          `json:"receipts"`
+	Open        int          `json:"open,omitempty"` // that only a model could decide again
 	Differ      int          `json:"differ"`
 	Differences []Difference `json:"differences,omitempty"`
 }
@@ -42,6 +49,14 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 	var out Replayed
 	known, rules := false, Revision
 	var due follows
+	if opt.Advise != nil {
+		due.advise = func(s *ralph.State, f ralph.Advised, c Config) (ralph.Advised, bool) {
+			if !opt.wants(s.Session.ID) {
+				return f, true
+			}
+			return opt.Advise(s, f, c)
+		}
+	}
 	for e := range events {
 		if e.Seq != s.Seq+1 {
 			return out, fmt.Errorf("replay: fact %d follows fact %d: facts are missing", e.Seq, s.Seq)
@@ -51,7 +66,10 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 			if err != nil {
 				return out, fmt.Errorf("replay fact %d: %w", e.Seq, err)
 			}
-			c, known, rules = opt.settings(recorded), true, max(1, recorded.Revision) // the first rules had no number
+			c, known, rules = recorded, true, max(1, recorded.Revision) // the first rules had no number
+			if opt.With != nil {
+				c = opt.With(recorded)
+			}
 			if opt.wants(f.ID) {
 				out.Sessions++
 			}
@@ -71,8 +89,10 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 			}
 		}
 		if d := due.add(&s, e, c); d != nil && known && opt.wants(s.Session.ID) {
-			out.Receipts++
-			if d.differs() {
+			switch out.Receipts++; {
+			case d.open:
+				out.Open++
+			case d.differs():
 				out.Differ++
 				x := Difference{Seq: d.seq, Task: d.task, Was: inFacts(d.got), Now: inFacts(d.want)}
 				if rules != Revision {
@@ -81,12 +101,15 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 				out.Differences = append(out.Differences, x)
 			}
 		}
-		if a := answeredAgain(&s, e.Fact, c); a.decided && known && opt.Config == nil && opt.wants(s.Session.ID) {
+		if a := answeredAgain(&s, e.Fact, c); a.decided && known && opt.With == nil && opt.wants(s.Session.ID) {
 			out.Receipts++
 			if !a.same {
 				out.Differ++
 				out.Differences = append(out.Differences, Difference{Seq: e.Seq, Task: e.Fact.About(), Was: a.was, Now: a.now})
 			}
+		}
+		if opt.Look != nil && known && opt.wants(s.Session.ID) {
+			opt.Look(&s, e, c)
 		}
 		s.Apply(e)
 	}
@@ -95,36 +118,25 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 
 func (o ReplayOptions) wants(id ralph.SessionID) bool { return o.Session == "" || o.Session == id }
 
-// settings are the recorded ones, or the others with what the command line and
-// the repository had set then: what kind of session it was stays so.
-func (o ReplayOptions) settings(recorded Config) Config {
-	if o.Config == nil {
-		return recorded
-	}
-	c := *o.Config
-	c.Session, c.Only, c.PlanOnly, c.Commit, c.Checks = recorded.Session, recorded.Only, recorded.PlanOnly, recorded.Commit, recorded.Checks
-	return c
-}
-
 // receipt returns a decision as a receipt: a step, or the end of a task. An end
-// that a person or an agent's answer set (Saw is 0) was not decided by Next.
+// that a person or an agent's answer set (BasedOnSeq is 0) was not decided by Next.
 func receipt(f ralph.Fact) (ralph.StepStarted, bool) {
 	switch f := f.(type) {
 	case ralph.StepStarted:
 		return f, true
 	case ralph.TaskEnded:
 		step := ralph.Finish{Status: f.Status, Retry: f.Retry}
-		return ralph.StepStarted{Task: f.ID, Step: step, Why: f.Why, Saw: f.Saw, Now: f.Now}, f.Saw > 0
+		return ralph.StepStarted{Task: f.ID, Step: step, Why: f.Why, BasedOnSeq: f.BasedOnSeq, DecidedAt: f.DecidedAt}, f.BasedOnSeq > 0
 	}
 	return ralph.StepStarted{}, false
 }
 
 // again decides what r decided once more, and reports whether it is the same.
 func again(s *ralph.State, r ralph.StepStarted, c Config) (string, bool) {
-	if s.Seq != r.Saw {
-		return fmt.Sprintf("cannot be decided again: the receipt saw fact %d but stands after fact %d", r.Saw, s.Seq), false
+	if s.Seq != r.BasedOnSeq {
+		return fmt.Sprintf("cannot be decided again: the receipt saw fact %d but stands after fact %d", r.BasedOnSeq, s.Seq), false
 	}
-	step, why := Next(s, r.Task, c, r.Now)
+	step, why := Next(s, r.Task, c, r.DecidedAt)
 	if r.Why.Stop == "" {
 		why.Stop = "" // older receipts do not name it
 	}

@@ -10,7 +10,7 @@ import (
 func (b *board) resolved(base, commit string) {
 	b.t.Helper()
 	t := b.s.Task(b.task)
-	b.add(ralph.Prepared{Task: b.task, Dir: t.Run.Place.Dir, Branch: t.Run.Place.Branch, Base: base, Head: commit, Tree: "x", Conflicts: []string{"a.go"}})
+	b.add(ralph.Prepared{Task: b.task, Dir: t.Run.Worktree.Dir, Branch: t.Run.Worktree.Branch, Base: base, Head: commit, Tree: "x", Conflicts: []string{"a.go"}})
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalComplete}, Changed: true})
 	b.want("check", "B-010")
 	b.checked(nil)

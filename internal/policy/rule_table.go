@@ -25,12 +25,19 @@ const (
 	pageApprovals  = "approvals.md"
 	pageRobustness = "robustness.md"
 	pageHooks      = "hooks.md"
+	pageIssues     = "issues.md"
 	pageThreads    = "decisions.md#what-becomes-of-advice"
+	pageGuidance   = "auto.md#guidance"
 	pageStops      = "decisions.md#when-a-thread-stops"
 )
 
 // Rules are all rules by which something is decided or told, sorted by their ids.
 func Rules() []RuleInfo {
+	return slices.Concat(rulesOfWork(), rulesOfThreads(), rulesOfSettings())
+}
+
+// rulesOfWork are the first of them: of tasks, checks and commits.
+func rulesOfWork() []RuleInfo {
 	return []RuleInfo{
 		{"A-060", "Before a try after an error its wait is told: after what, how often, until when", pageErrors},
 		{"A-093", "In a mode in which a person looks at each error, the first one ends the task", pageErrors},
@@ -65,6 +72,7 @@ func Rules() []RuleInfo {
 		{"B-091", "A person may choose which task starts next", pageControl},
 		{"B-097", "A task fails when its agent cannot be started, or its worktree not be made", pageErrors},
 		{"B-099", "An autopilot ends when no task is ready and none is at work; what is left stays pending", pageControl},
+		{"C-055", "What a remote or a service does not take now is kept, and sent later", pageIssues},
 		{"C-061", "With test.coverage set, a coverage report that is not there is told", pageTestGate},
 		{"C-063", "A check that stays red, or does not end, asks a person what is wrong: the work or the check", pageTestGate},
 		{"C-064", "A check that is red and then green on the same tree is told of as flaky", pageTestGate},
@@ -82,10 +90,19 @@ func Rules() []RuleInfo {
 		{"D-077", "An answer of an agent that does not fit is asked for once more", pageStates},
 		{"D-078", "A spec fails when a stage of it does, such as its planning", pageStates},
 		{"D-079", "A commit that fails is tried once more, then the task fails with git's own words", pageRobustness},
+	}
+}
+
+// rulesOfThreads are those of progress and of threads.
+func rulesOfThreads() []RuleInfo {
+	return []RuleInfo{
 		{"E-035", "A thread's first turn begins with what its person said", pageThreads},
 		{"E-038", "After each turn of a thread it is decided once what comes next, and that is done", pageThreads},
 		{"E-048", "Advice that is not of its type is none: the thread waits for a person", pageThreads},
 		{"E-053", "A thread waits for a person when advice is not sure enough, or the thread is in no state to go on by itself", pageThreads},
+		{"E-055", "With guidance on, the first message of a thread goes through typed questions to a model before its first turn", pageGuidance},
+		{"E-060", "A first message that needs no work is answered, and the thread is done", pageGuidance},
+		{"E-063", "A first message that says no goal has the repository looked at, understood, planned and a directive made of it", pageGuidance},
 		{"E-068", "A thread ends where a person stopped it, at the end of its turn", pageStops},
 		{"E-069", "A thread stops when its turn failed in a way that no retry mends", pageStops},
 		{"E-070", "A thread stops when its budget is used up", pageStops},
@@ -94,9 +111,16 @@ func Rules() []RuleInfo {
 		{"E-073", "A task fails, and a thread stops, when the same kind of error comes again and again without a change", pageErrors},
 		{"E-074", "A thread stops when its agent shortens its history too often", pageStops},
 		{"E-075", "A thread stops when its agent says that it is finished, and no check says otherwise", pageStops},
+		{"E-080", "A model answers what an agent asks in the middle of its turn, where it is sure enough and no person has to say it", "decisions.md#how-a-model-is-asked"},
 		{"E-084", "A thread gives its slot to those that wait for their turn, in the order in which they became ready", pageStops},
 		{"E-085", "A thread rests after a turn that changed nothing, longer each time", pageStops},
 		{"E-103", "What a thread changed is looked at before it stops", pageThreads},
+	}
+}
+
+// rulesOfSettings are those after them: of merging, approvals and limits.
+func rulesOfSettings() []RuleInfo {
+	return []RuleInfo{
 		{"P-14", "Merged work is checked again on the merged tree, and what was red before the work does not count against it", pageTestGate},
 		{"P-7", "Merged work is brought to the base branch by fast-forward, when the checkout is not in the way", pageStates},
 		{"R-C2", "Nothing is committed on another branch or commit than the one the work began on, unless a person says so", pageRobustness},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/queue"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -191,7 +192,10 @@ func nextJob(s *ralph.State, c Config) Move {
 		return Stop{Reason: ralph.ReasonMaxFailures, Detail: specs(x.Consecutive) + " in a row failed"}
 	}
 	spec := fetch(s, c)
-	if spec == nil {
+	switch {
+	case spec == nil && c.Watch:
+		return Hold{Why: "the inbox is empty: waiting for issues and specs", Person: true}
+	case spec == nil:
 		return Stop{Reason: ralph.ReasonEmpty}
 	}
 	return startJob(s, c, ralph.JobStarted{Job: ralph.JobID(spec.ID), ID: spec.ID, File: spec.File})
@@ -201,7 +205,7 @@ func specs(n int) string { return text.Count(n, "spec") }
 
 // fetch is the record that is active although nobody works on it (its session's
 // journal is not here), else the spec an interrupted session was on, else
-// the first pending one.
+// the first that waits: by priority, then in the order of the inbox.
 func fetch(s *ralph.State, c Config) *ralph.Spec {
 	planned := func(x *ralph.Spec) bool { return c.PlanOnly && slices.Contains(s.Session.Planned, x.ID) }
 	free := func(x *ralph.Spec) bool { return x.Status == ralph.SpecPending && !planned(x) }
@@ -213,7 +217,7 @@ func fetch(s *ralph.State, c Config) *ralph.Spec {
 	if x := s.Spec(s.Session.Current); x != nil && free(x) {
 		return x
 	}
-	for _, x := range s.Inbox {
+	for _, x := range queue.Waiting(s) {
 		if free(x) {
 			return x
 		}

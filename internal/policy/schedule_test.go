@@ -156,7 +156,7 @@ func TestJobTable(t *testing.T) {
 	}{
 		{"one slot, in use", nil, nil, []ralph.TaskID{"t-1"}, "hold"},
 		{"B-095 a second slot is filled", func(c *policy.Config) { c.Parallel = 2 }, nil, []ralph.TaskID{"t-1"}, "task.started t-2"},
-		{"B-054 who waits for an answer has no slot", nil, []ralph.Fact{ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1"}}}, []ralph.TaskID{"t-1"}, "task.started t-2"},
+		{"B-054 who waits for an answer has no slot", nil, []ralph.Fact{ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "t-1"}}}, []ralph.TaskID{"t-1"}, "task.started t-2"},
 		{"an active one without a worker", nil, nil, nil, "start t-1"},
 		{"a failed task lets the others end", nil, []ralph.Fact{ralph.TaskStarted{ID: "t-2"}, end("t-1", ralph.TaskFailed)}, []ralph.TaskID{"t-2"}, "hold"},
 		{"a failed task ends the job", nil, []ralph.Fact{end("t-1", ralph.TaskFailed)}, nil, "task.added shelve:q-1"},
@@ -228,7 +228,7 @@ func TestAnsweredTaskYields(t *testing.T) {
 		c.Parallel = parallel
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 		b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}})
-		b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1"}}, ralph.TaskStarted{ID: "t-2"}, ralph.Answered{ID: "g-1", Text: "yes"})
+		b.add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "t-1"}}, ralph.TaskStarted{ID: "t-2"}, ralph.Answered{ID: "g-1", Text: "yes"})
 		b.want(want[0], want[1])
 	}
 }
@@ -248,7 +248,7 @@ func TestReplay(t *testing.T) {
 	now := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
 	good := ralph.StepStarted{
 		Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: 1, Timeout: c.TaskTimeout},
-		Why: ralph.Why{Rule: "D-044", Text: "start the task"}, Saw: 4, Now: now,
+		Why: ralph.Why{Rule: "D-044", Text: "start the task"}, BasedOnSeq: 4, DecidedAt: now,
 	}
 	start := []ralph.Fact{
 		ralph.SessionStarted{ID: "s-1", Config: raw},
@@ -266,21 +266,21 @@ func TestReplay(t *testing.T) {
 		{"other agent", nil, func(c *policy.Config) { c.Agents = []string{"codex"} }, "codex"},
 		{"another step was recorded", func(f *ralph.StepStarted) { f.Step = ralph.Check{} }, nil, "turn 1 of claude"},
 		{"another reason was recorded", func(f *ralph.StepStarted) { f.Why.Rule = "B-999" }, nil, "D-044"},
-		{"at the wrong place", func(f *ralph.StepStarted) { f.Saw = 3 }, nil, "saw fact 3 but stands after fact 4"},
+		{"at the wrong place", func(f *ralph.StepStarted) { f.BasedOnSeq = 3 }, nil, "saw fact 3 but stands after fact 4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := good
 			if tt.edit != nil {
 				tt.edit(&f)
 			}
-			var other *policy.Config
+			var other func(policy.Config) policy.Config
 			if tt.override != nil {
 				o := c
 				tt.override(&o)
-				other = &o
+				other = func(policy.Config) policy.Config { return o }
 			}
-			// A person's word (Saw 0) is no decision of Next.
-			got, err := policy.Replay(numbered(append(slices.Clone(start), f, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped})...), policy.ReplayOptions{Config: other})
+			// A person's word (BasedOnSeq 0) is no decision of Next.
+			got, err := policy.Replay(numbered(append(slices.Clone(start), f, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped})...), policy.ReplayOptions{With: other})
 			if err != nil || got.Receipts != 1 || got.Differ != len(got.Differences) || (got.Differ == 1) != (tt.differ != "") {
 				t.Fatalf("%+v, %v", got, err)
 			}
@@ -322,7 +322,7 @@ func TestReplayOfOneSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	decision := func(saw int64) ralph.Fact {
-		return ralph.StepStarted{Task: "land:q-1", Step: ralph.Commit{}, Why: ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}, Saw: saw}
+		return ralph.StepStarted{Task: "land:q-1", Step: ralph.Commit{}, Why: ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}, BasedOnSeq: saw}
 	}
 	land := ralph.TaskAdded{Task: ralph.Task{ID: "land:q-1", Kind: ralph.KindLand, Status: ralph.TaskPending}}
 	events := numbered(
@@ -332,9 +332,11 @@ func TestReplayOfOneSession(t *testing.T) {
 	for session, want := range map[ralph.SessionID]policy.Replayed{
 		"": {Sessions: 2, Receipts: 2}, "s-1": {Sessions: 1, Receipts: 1}, "s-2": {Sessions: 1, Receipts: 1}, "s-3": {},
 	} {
-		other := ralphtest.Settings()
-		other.Commit = false
-		got, err := policy.Replay(events, policy.ReplayOptions{Session: session, Config: &other})
+		other := func(recorded policy.Config) policy.Config {
+			recorded.MaxIterations++
+			return recorded
+		}
+		got, err := policy.Replay(events, policy.ReplayOptions{Session: session, With: other})
 		if err != nil || got.Sessions != want.Sessions || got.Receipts != want.Receipts || got.Differ != 0 {
 			t.Errorf("session %q: %+v, %v; want %+v", session, got, err, want)
 		}
@@ -349,7 +351,7 @@ func TestAQuestionDoesNotHoldAFailureUp(t *testing.T) {
 	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
 	b.add(ralph.TaskStarted{ID: "t-2"}, ralph.TaskStarted{ID: "t-3"})
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}})
-	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1"}}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed})
+	b.add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "t-1"}}, ralph.TaskEnded{ID: "t-2", Status: ralph.TaskFailed})
 	b.schedule("hold", "t-1", "t-3")
 	b.add(ralph.TaskEnded{ID: "t-3", Status: ralph.TaskDone})
 	b.schedule("task.added shelve:q-1", "t-1")

@@ -73,7 +73,7 @@ func strategy(s *ralph.State, t *ralph.Task, c Config, now time.Time, message st
 		f := ralph.Retrying{
 			Task: t.ID, Agent: r.Last.Agent, Attempt: r.ErrorTries, Of: c.MaxRetries, BackoffMS: wait.Milliseconds(), Until: until, Error: message,
 		}
-		return ralph.Tell{Fact: f}, ralph.Why{Rule: "A-060", Text: message}
+		return ralph.Emit{Fact: f}, ralph.Why{Rule: "A-060", Text: message}
 	}
 	why := ralph.Why{Rule: "X-31", Text: fmt.Sprintf("retry %d of %d after: %s", r.ErrorTries, c.MaxRetries, message)}
 	return waitThenTurn(s, t, c, now, until, why)

@@ -400,7 +400,7 @@ func TestQuestion(t *testing.T) {
 	if ask := b.want("ask", "B-025").(ralph.Ask); ask.Text != "port?" {
 		t.Errorf("asks %q", ask.Text)
 	}
-	b.add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1", Text: "port?", Deadline: b.now.Add(time.Hour)}})
+	b.add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "t-1", Text: "port?", Deadline: b.now.Add(time.Hour)}})
 	b.wait(time.Hour, "B-025")
 	b.want("finish blocked", "X-76")
 	b.add(ralph.Answered{ID: "g-1", Text: "80"}, ralph.Answered{ID: "g-1", Text: "81"})

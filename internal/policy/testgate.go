@@ -88,7 +88,7 @@ const maxHangs = 2
 // agent has had another turn.
 func doubtful(t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
 	r := t.Run
-	if !t.IsBuild() || r.Checks == nil || r.Checks.Pass || r.Answered == r.Iterations {
+	if !t.IsBuild() || r.Checks == nil || r.Checks.Pass || r.AnsweredAtIteration == r.Iterations {
 		return nil, ralph.Why{}, false
 	}
 	reds := r.Checks.Reds()
@@ -107,7 +107,7 @@ func doubtful(t *ralph.Task, c Config) (ralph.Step, ralph.Why, bool) {
 	default:
 		text = fmt.Sprintf("%s needs a look before it counts as done: %s", describe(t), strings.Join(reds, ", "))
 	}
-	return ralph.Ask{Kind: ralph.GateTest, Text: text, Detail: evidence(r.Checks)}, ralph.Why{Rule: rule, Text: text}, true
+	return ralph.Ask{Kind: ralph.ApprovalTest, Text: text, Detail: evidence(r.Checks)}, ralph.Why{Rule: rule, Text: text}, true
 }
 
 // tries says how often the tests had their chance.

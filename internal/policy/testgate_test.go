@@ -159,7 +159,7 @@ func TestChecksThatHang(t *testing.T) {
 			b.want("check", "B-010")
 			b.ran(nil, check)
 			id := b.ask("C-063", "did not end within the time limit", "timed out after 10m: it did not end")
-			b.person(b.s.DenyGate(id, "it waits for a port"))
+			b.person(b.s.Deny(id, "it waits for a port"))
 			b.want("turn 5 claude", "B-023")
 			if r := b.s.Task("t-1").Run; r.Hangs != 0 {
 				t.Errorf("%d hangs after a person's word", r.Hangs)
@@ -197,7 +197,7 @@ func TestGreenEndsTheCount(t *testing.T) {
 // gets the reason and all its tries; nobody's word approves nothing.
 func TestAnswersAtTheTestGate(t *testing.T) {
 	t.Parallel()
-	asked := func(t *testing.T) (*board, ralph.GateID) {
+	asked := func(t *testing.T) (*board, ralph.ApprovalID) {
 		t.Helper()
 		c := gateSettings()
 		c.TestRetries = 0
@@ -209,7 +209,7 @@ func TestAnswersAtTheTestGate(t *testing.T) {
 	t.Run("approved", func(t *testing.T) {
 		t.Parallel()
 		b, id := asked(t)
-		b.person(b.s.ApproveGate(id))
+		b.person(b.s.Approve(id))
 		b.want("check", "B-010") // what was not run yet has its turn
 		b.ran([]string{"test"}, quality(true), tests(false))
 		b.want("finish done", "B-022")
@@ -217,7 +217,7 @@ func TestAnswersAtTheTestGate(t *testing.T) {
 	t.Run("approved, and the tree is another", func(t *testing.T) {
 		t.Parallel()
 		b, id := asked(t)
-		b.person(b.s.ApproveGate(id))
+		b.person(b.s.Approve(id))
 		b.add(ralph.ChecksRan{Task: "t-1", Tree: "b", Results: []ralph.CheckResult{tests(false)}})
 		b.ask("C-063", "stays red")
 	})
@@ -225,7 +225,7 @@ func TestAnswersAtTheTestGate(t *testing.T) {
 		t.Parallel()
 		b, id := asked(t)
 		b.c.TestRetries = 1
-		b.person(b.s.DenyGate(id, "look at the clock"))
+		b.person(b.s.Deny(id, "look at the clock"))
 		b.want("turn 2 claude", "B-023")
 		r := b.s.Task("t-1").Run
 		if r.TestReds != 0 || len(r.Rejects) != 1 || r.Rejects[0] != "look at the clock" || r.Waived != nil {
@@ -238,10 +238,10 @@ func TestAnswersAtTheTestGate(t *testing.T) {
 	t.Run("nobody answers", func(t *testing.T) {
 		t.Parallel()
 		b, id := asked(t)
-		gate := b.s.Gate("t-1")
+		gate := b.s.ApprovalOf("t-1")
 		late := *gate
 		late.Deadline = b.now.Add(time.Minute)
-		b.s.Gates = []*ralph.Gate{&late}
+		b.s.Approvals = []*ralph.Approval{&late}
 		b.now = b.now.Add(time.Hour)
 		b.want("finish blocked", "X-76")
 		if gate.ID != id {
@@ -493,7 +493,7 @@ func TestWaivedAtTheMerge(t *testing.T) {
 			b := worktree(t)
 			b.add(ralph.BaselineRan{Task: "t-1", Commit: "c0"})
 			b.ran(nil, doubt(ralph.CheckWeakened, "TestB"), tests(false))
-			b.person(b.s.ApproveGate(b.ask("C-063", "stays red", "weakened tests")))
+			b.person(b.s.Approve(b.ask("C-063", "stays red", "weakened tests")))
 			b.want("check", "B-010")
 			b.ran([]string{ralph.CheckWeakened, "test", "weakened", "tests"}, doubt(ralph.CheckWeakened, "TestB"), tests(false))
 			b.want("commit", "X-69")

@@ -46,13 +46,27 @@ func nextThread(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 		if step, why, ok := givenBack(s, c, now); ok {
 			return step, why
 		}
-		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "you paused it"}
+		why := ralph.Why{Rule: "B-058", Text: "you paused it"}
+		if r.Worktree.Slot != 0 {
+			return ralph.Emit{Fact: ralph.ThreadParked{Task: t.ID}}, why // who waits for a person holds no slot
+		}
+		return ralph.Wait{}, why
+	}
+	if c.Isolated && r.Worktree.Slot == 0 {
+		return release("B-054", "it goes on, and its slot went to another thread meanwhile")
 	}
 	switch {
 	case r.Last == nil && th.Want == ralph.ThreadStop:
-		return finish(ralph.TaskSkipped, "E-068", "you stopped it")
+		return stoppedBy(thread.StopUser, "E-068", "you stopped it")
 	case r.Last == nil:
-		return threadTurn(s, t, c, now, ralph.Why{Rule: "E-035", Text: "the thread begins its turn"})
+		if step, why, ok := guided(s, t, c, now); ok {
+			return step, why
+		}
+		begin := ralph.Why{Rule: "E-035", Text: "the thread begins its turn"}
+		if g := th.Guidance; g != nil && len(r.Answers) > g.QA {
+			return afterAnswer(s, t, c, now, begin)
+		}
+		return threadTurn(s, t, c, now, begin)
 	case r.Last.Failed():
 		if step, why, ok := mendTurn(s, t, c, now); ok {
 			return step, why
@@ -62,7 +76,7 @@ func nextThread(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 			return step, why
 		}
 	}
-	if c.ThreadCommit == CommitTurns && !c.Isolated && th.Changed && r.Commit == "" && !r.Last.Failed() && r.Commits < 2 {
+	if c.ThreadCommit == CommitTurns && !c.Isolated && th.Changed && r.Commit == "" && !r.Last.Failed() && r.StepFailures < 2 {
 		return ralph.Commit{OnlyTask: true}, ralph.Why{Rule: "X-69", Text: "commit what the turn changed (auto.commit: turn)"}
 	}
 	if th.Decision == nil || th.Decision.Turn != r.Iterations {
@@ -70,6 +84,39 @@ func nextThread(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 	}
 	return carryOut(s, t, c, now)
 }
+
+// guided is the next part of a thread's guidance before its first turn, held by what holds a turn.
+// false: there is none, or it is over.
+func guided(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why, bool) {
+	if !c.Guidance || t.Run.Iterations > 0 {
+		return nil, ralph.Why{}, false
+	}
+	if step, why, ok := givenBack(s, c, now); ok {
+		return step, why, true
+	}
+	state := thread.Of(s, t)
+	if stops := thread.Stops(&state, ThreadLimits(t, c), now); len(stops) > 0 && stops[0].Hard { // models cost, too
+		step, why := stoppedBy(stops[0].Name, stops[0].Rule, stops[0].Text)
+		return step, why, true
+	}
+	next := thread.Guide(t, ThreadLimits(t, c))
+	why := ralph.Why{Rule: next.Rule, Text: "guidance: " + string(next.Part)}
+	switch {
+	case next.Part != "" && s.Session.Want == ralph.WantPause:
+		return ralph.Wait{}, ralph.Why{Rule: "B-058", Text: "paused: " + cmp.Or(s.Session.Cause, "by a person")}, true
+	case next.Part != "":
+		return ralph.Guide{Part: next.Part}, why, true
+	case next.Hold != "":
+		return ralph.Ask{Kind: ralph.ApprovalQuestion, Text: "paused: " + next.Hold + "?"}, ralph.Why{Rule: next.Rule, Text: next.Hold}, true
+	case next.Said != "":
+		step, why := finish(ralph.TaskDone, next.Rule, "answered: "+text.OneLine(text.Head(next.Said, maxNamedAnswer)))
+		return step, why, true
+	}
+	return nil, ralph.Why{}, false
+}
+
+// maxNamedAnswer is how much of an answer is the reason of an end, in bytes.
+const maxNamedAnswer = 500
 
 // mendTurn goes on after a turn that failed while the errors' matrix has a way: retries,
 // backoff, limits, another session for a full window. What is left is decided.
@@ -110,7 +157,7 @@ func claimedOrAsked(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ral
 	}
 	if r.Thread.Claimed {
 		if c.Isolated {
-			if step, why, ok := blame(s, r.Checks, r.Place.Base, func() ralph.Check { return checkOf(s, c, r.Place.Base, nil) }); ok {
+			if step, why, ok := blame(s, r.Checks, r.Worktree.Base, func() ralph.Check { return checkOf(s, c, r.Worktree.Base, nil) }); ok {
 				return step, why, true
 			}
 		}
@@ -125,11 +172,11 @@ func claimedOrAsked(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ral
 		}
 	}
 	if r.Last.Signal.Kind == ralph.SignalHuman {
-		if r.Answered == r.Iterations {
+		if r.AnsweredAtIteration == r.Iterations {
 			step, why := afterAnswer(s, t, c, now, ralph.Why{Rule: "B-013", Text: "the question is answered"})
 			return step, why, true
 		}
-		return ralph.Ask{Kind: ralph.GateQuestion, Text: cmp.Or(r.Last.Signal.Text, "the agent asks for help without saying why")}, ralph.Why{Rule: "B-025", Text: "the agent needs a human"}, true
+		return ralph.Ask{Kind: ralph.ApprovalQuestion, Text: cmp.Or(r.Last.Signal.Text, "the agent asks for help without saying why")}, ralph.Why{Rule: "B-025", Text: "the agent needs a human"}, true
 	}
 	return nil, ralph.Why{}, false
 }
@@ -146,10 +193,10 @@ func carryOut(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Ste
 	case ralph.ThenStop:
 		return endThread(s, t, c, now, why)
 	}
-	if r.Answered == r.Iterations {
+	if r.AnsweredAtIteration == r.Iterations {
 		return afterAnswer(s, t, c, now, ralph.Why{Rule: "B-013", Text: "a person says how it goes on"})
 	}
-	return ralph.Ask{Kind: ralph.GateQuestion, Text: "paused: " + d.Reason + ": go on?"}, why
+	return ralph.Ask{Kind: ralph.ApprovalQuestion, Text: "paused: " + d.Reason + ": go on?"}, why
 }
 
 // threadTurn gives a thread its next turn, in the agent's own session. A thread that has
@@ -161,10 +208,13 @@ func threadTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralp
 	if hasTurned(t) && turnOfAnother(s, t, c, now) {
 		return release("E-084", "other threads wait for their turn")
 	}
-	if until := restUntil(t, c); now.Before(until) && s.Session.Want == ralph.WantRun {
+	if until := RestUntil(t, c); now.Before(until) && s.Session.Want == ralph.WantRun {
 		return ralph.Wait{Until: until}, ralph.Why{Rule: "E-085", Text: "its last turn changed nothing: it rests"}
 	}
 	turn := ralph.Turn{Stage: ralph.KindThread, Iteration: t.Run.Iterations + 1, Timeout: c.TaskTimeout}
+	if t.Run.Iterations == 0 {
+		turn.Feedback = thread.Opening(t)
+	}
 	if d := t.Run.Thread.Decision; d != nil && d.Turn == t.Run.Iterations {
 		turn.Feedback = d.NextInput
 	}
@@ -199,20 +249,18 @@ func endThread(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ralph
 		why.Text = d.Reason
 		return complete(t, c, why)
 	}
-	status := ralph.TaskFailed
-	switch d.Stop {
-	case thread.StopUser:
-		status = ralph.TaskSkipped
-	case thread.StopTokens, thread.StopTime, thread.StopCost, thread.StopTurns:
-		status = ralph.TaskTimeout
-	}
-	step, why := finish(status, d.Rule, d.Reason)
-	why.Stop = d.Stop
+	return stoppedBy(d.Stop, d.Rule, d.Reason)
+}
+
+// stoppedBy ends a thread by a stop condition.
+func stoppedBy(stop, rule, reason string) (ralph.Step, ralph.Why) {
+	step, why := finish(thread.StatusOf(stop), rule, reason)
+	why.Stop = stop
 	return step, why
 }
 
-// restUntil is until when a thread rests after turns that changed nothing.
-func restUntil(t *ralph.Task, c Config) time.Time {
+// RestUntil is until when a thread rests after turns that changed nothing; zero where it does not.
+func RestUntil(t *ralph.Task, c Config) time.Time {
 	r := t.Run
 	if r.Thread.Idle == 0 || r.LastAt.IsZero() || c.Cooldown <= 0 {
 		return time.Time{}
@@ -236,7 +284,7 @@ func turnOfAnother(s *ralph.State, t *ralph.Task, c Config, now time.Time) bool 
 	}
 	waiting := 0
 	for x := range readyOf(s, c) {
-		if x.task.ID != t.ID && x.task.Run.Thread != nil && !now.Before(restUntil(x.task, c)) {
+		if x.task.ID != t.ID && x.task.Run.Thread != nil && !now.Before(RestUntil(x.task, c)) {
 			waiting++
 		}
 	}
@@ -257,7 +305,7 @@ func Advice(s *ralph.State, t *ralph.Task, c Config, now time.Time) (f ralph.Adv
 	info := signature.Decision().Info()
 	f = ralph.Advised{
 		Task: t.ID, Turn: state.Turn, By: thread.ByRules, Action: rules.Action, NextInput: rules.NextInput, Reason: rules.Reason, Confidence: rules.Confidence,
-		Signature: fmt.Sprintf("%s %d %s", info.Name, info.Version, info.Hash), Input: input, Now: now,
+		Signature: fmt.Sprintf("%s %d %s", info.Name, info.Version, info.Hash), Input: input, DecidedAt: now,
 	}
 	switch last := t.Run.Last; {
 	case state.Review != nil:
@@ -280,7 +328,7 @@ func Tempered(s *ralph.State, f ralph.Advised, c Config) []ralph.Fact {
 	}
 	state := thread.Of(s, t)
 	advice := thread.Advice{Action: f.Action, NextInput: f.NextInput, Reason: f.Reason, Confidence: f.Confidence}
-	return []ralph.Fact{ralph.Decided{Task: f.Task, Decision: thread.Temper(advice, f.By, &state, ThreadLimits(t, c), f.Now)}}
+	return []ralph.Fact{ralph.Decided{Task: f.Task, Decision: thread.Temper(advice, f.By, &state, ThreadLimits(t, c), f.DecidedAt)}}
 }
 
 // concerns reports whether a task is one that the session works on: auto on threads alone.
@@ -303,7 +351,7 @@ func leftHere(s *ralph.State) *ralph.Task {
 func autoEnd(s *ralph.State) Move {
 	ended := ralph.JobEnded{Status: ralph.SpecPending, Error: "threads are left", Rule: "B-099"}
 	var done, left []string
-	var reasons threadEnds
+	var reasons thread.Ends
 	for _, t := range s.Plan.Tasks {
 		switch {
 		case t.Run.Thread == nil:
@@ -314,7 +362,7 @@ func autoEnd(s *ralph.State) Move {
 		case t.Status == ralph.TaskPending && leftHere(s) != nil:
 			left = append(left, fmt.Sprintf("%s waits: %s left changes in your checkout", t.ID, leftHere(s).ID))
 		default:
-			reasons.add(t.StoppedBy())
+			reasons.Add(t.StoppedBy())
 			left = append(left, fmt.Sprintf("%s: %s", t.ID, cmp.Or(t.StoppedBy(), t.Run.Reason, string(t.Status))))
 		}
 	}
@@ -327,33 +375,6 @@ func autoEnd(s *ralph.State) Move {
 		detail := text.Plural(len(done), "thread is", "threads are") + " finished"
 		return record(ended, Stop{Reason: ralph.ReasonComplete, Detail: detail}.Ended(s))
 	}
-	stop := Stop{Reason: reasons.of(bad), Detail: text.Few(left, maxNamed, "; "), Cause: "threads_left"}
+	stop := Stop{Reason: reasons.Of(bad), Detail: text.Few(left, maxNamed, "; "), Cause: "threads_left"}
 	return record(ended, stop.Ended(s))
-}
-
-// threadEnds counts by what threads stopped.
-type threadEnds struct{ budget, user, other int }
-
-func (n *threadEnds) add(stop string) {
-	switch {
-	case strings.HasPrefix(stop, "budget."):
-		n.budget++
-	case stop == thread.StopUser:
-		n.user++
-	default:
-		n.other++
-	}
-}
-
-// of is why the session ends when so many threads are left: the worst of their reasons.
-func (n *threadEnds) of(left int) ralph.Reason {
-	switch {
-	case left == 0: // all is finished, and merged work waits for the checkout
-		return ralph.ReasonPerson
-	case n.other > 0:
-		return ralph.ReasonFailed
-	case n.budget > 0:
-		return ralph.ReasonBudget
-	}
-	return ralph.ReasonInterrupted
 }

@@ -255,8 +255,8 @@ func (v *verifier) committed(e ralph.Event, f ralph.Committed) {
 	}
 	v.trees[t.ID] = f.Tree
 	claim := Claim{Seq: e.Seq, Commit: f.Commit, Tree: f.Tree}
-	inPlace := t.Run.Place.Dir == "" && v.s.Plan.Integration == nil
-	before := t.Run.Place.Head
+	inPlace := t.Run.Worktree.Dir == "" && v.s.Plan.Integration == nil
+	before := t.Run.Worktree.Head
 	if inPlace && v.s.Job != nil {
 		before = v.s.Job.Head
 	}
@@ -285,13 +285,14 @@ func (v *verifier) done(e ralph.Event, f ralph.TaskEnded) {
 	if t == nil || !t.TakesSlot() {
 		return
 	}
-	if f.Saw == 0 {
+	if f.BasedOnSeq == 0 {
 		v.out.ByHand++
 		return
 	}
 	v.out.Tasks++
 	r := t.Run
 	switch tree := v.trees[t.ID]; {
+	case t.Responded(): // it was asked something, and had no turn
 	case !claimsDone(t):
 		v.broken(e.Seq, t.ID, "done", "counted done without the signal COMPLETE")
 	case !checked(t, v.c):

@@ -46,7 +46,7 @@ func provenHistory(t *testing.T, c Config) []ralph.Fact {
 		ralph.ChecksRan{Task: "t-1", Pass: true, Tree: "tree1"},
 		ralph.StepStarted{Task: "t-1", Step: ralph.Commit{OnlyTask: true}},
 		ralph.Committed{Task: "t-1", Commit: "c1", Tree: "tree1"},
-		ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, Saw: 11, Slot: 1},
+		ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone, BasedOnSeq: 11, Slot: 1},
 		ralph.MergeQueued{Task: "t-1", Branch: "ralph/t-1", Commit: "c1"},
 		ralph.TaskAdded{Task: ralph.Task{ID: stage, Kind: ralph.KindMerge, Members: []ralph.TaskID{"t-1"}, Status: ralph.TaskPending}},
 		ralph.Merged{Task: stage, Members: []ralph.TaskID{"t-1"}, From: "c0", Commit: "m1", Tree: "tree2", How: "merge"},

@@ -42,7 +42,7 @@ func (w *Watch) Look(s *ralph.State, hold Hold, c Config, now time.Time) (Hold, 
 		f.Ready = append(f.Ready, t.ID)
 	}
 	for t := range s.Work() {
-		if t.Status == ralph.TaskActive && s.Gate(t.ID) == nil {
+		if t.Status == ralph.TaskActive && s.ApprovalOf(t.ID) == nil {
 			f.Active = append(f.Active, t.ID)
 		}
 	}
@@ -84,15 +84,18 @@ func SilentFor(s *ralph.State, hold Hold, c Config, now time.Time) string {
 
 // silentTask names what a task at work waits for, "" when it should go on.
 func silentTask(s *ralph.State, t *ralph.Task, c Config, now time.Time) string {
-	if gate := s.Gate(t.ID); gate != nil {
+	if gate := s.ApprovalOf(t.ID); gate != nil {
 		return "an answer to " + string(gate.ID)
 	}
 	step, why := nextOf(s, t, c, now)
 	wait, ok := step.(ralph.Wait)
-	if !ok {
+	switch {
+	case !ok:
 		return ""
+	case t.Run.Thread != nil && t.Run.Thread.Want == ralph.ThreadPause:
+		return why.Text
 	}
-	if wait.Until.After(now) || wait.Until.IsZero() && len(s.Gates) > 0 {
+	if wait.Until.After(now) || wait.Until.IsZero() && len(s.Approvals) > 0 {
 		return why.Text
 	}
 	return ""

@@ -22,7 +22,7 @@ func TestWhatExplainsSilence(t *testing.T) {
 		return x
 	}
 	idle := policy.Hold{Why: "nothing else is ready"}
-	gate := &ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1"}
+	gate := &ralph.Approval{ID: "g-1", Kind: "question", Task: "t-1"}
 	for name, x := range map[string]struct {
 		tasks  []*ralph.Task
 		edit   func(*ralph.State)
@@ -34,8 +34,8 @@ func TestWhatExplainsSilence(t *testing.T) {
 		"a step":               {[]*ralph.Task{active(func(x *ralph.Task) { x.Run.InFlight = 7 })}, nil, idle, true},
 		"a wanted pause":       {[]*ralph.Task{active(nil)}, func(s *ralph.State) { s.Session.Want = ralph.WantPause }, idle, true},
 		"a stop is no reason":  {[]*ralph.Task{active(nil)}, func(s *ralph.State) { s.Session.Want = ralph.WantStop }, idle, false},
-		"a question":           {[]*ralph.Task{active(nil)}, func(s *ralph.State) { s.Gates = []*ralph.Gate{gate} }, idle, true},
-		"a question elsewhere": {[]*ralph.Task{active(nil), {ID: "t-2", Status: ralph.TaskActive}}, func(s *ralph.State) { s.Gates = []*ralph.Gate{gate} }, idle, false},
+		"a question":           {[]*ralph.Task{active(nil)}, func(s *ralph.State) { s.Approvals = []*ralph.Approval{gate} }, idle, true},
+		"a question elsewhere": {[]*ralph.Task{active(nil), {ID: "t-2", Status: ralph.TaskActive}}, func(s *ralph.State) { s.Approvals = []*ralph.Approval{gate} }, idle, false},
 		"a person chooses":     {nil, nil, policy.Hold{Why: "waiting for you", Person: true}, true},
 		"a person does not choose what is at work": {[]*ralph.Task{active(nil)}, nil, policy.Hold{Why: "waiting for you", Person: true}, false},
 	} {

@@ -309,22 +309,18 @@ func (r *Runner) EndMarked(ctx context.Context, kv string, grace time.Duration) 
 
 // marked returns the living descendants of this process that carry a K=V.
 func marked(kv string) []stat {
-	all := allProcesses()
+	all := descendants()
 	byPid := make(map[int]stat, len(all))
-	for _, s := range all {
-		byPid[s.pid] = s
-	}
-	self := os.Getpid()
-	ours := map[int]bool{self: true}
 	hit := map[int]bool{}
 	for _, s := range all {
-		if s.pid != self && !s.zombie && descends(s, byPid, ours) {
+		byPid[s.pid] = s
+		if !s.zombie {
 			hit[s.pid] = hasVariable(environ(s.pid), kv)
 		}
 	}
 	var left []stat
 	for _, s := range all {
-		if s.pid != self && !s.zombie && descends(s, byPid, hit) {
+		if !s.zombie && descends(s, byPid, hit) {
 			left = append(left, s)
 		}
 	}

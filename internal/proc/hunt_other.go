@@ -106,6 +106,17 @@ func Machine() (boot, pidSpace string) {
 	return boot, ""
 }
 
+// Uptime is how long ago the kernel was started, sleep included, and the name of that start: a time
+// that nobody sets. "" where the system does not say.
+func Uptime() (boot string, up time.Duration) {
+	var at unix.Timespec
+	boot, _ = Machine()
+	if boot == "" || unix.ClockGettime(unix.CLOCK_MONOTONIC, &at) != nil {
+		return "", 0
+	}
+	return boot, time.Duration(at.Nano())
+}
+
 // Alive reports whether the process of that pid and Identity still runs.
 func Alive(pid int, start string) bool {
 	now, err := Identity(pid)

@@ -90,20 +90,17 @@ func terminalOf(pid int) string {
 // SessionsBelow are the sessions, other than its own, that descendants of this process are
 // in: what left the session in which it was started.
 func SessionsBelow() []Session {
-	all := allProcesses()
-	byPid := make(map[int]stat, len(all))
-	for _, s := range all {
-		byPid[s.pid] = s
+	self, err := readStat(os.Getpid())
+	if err != nil {
+		return nil
 	}
-	self := os.Getpid()
-	ours := map[int]bool{self: true}
 	var out []Session
-	for _, s := range all {
-		if s.pid == self || s.session == byPid[self].session || !descends(s, byPid, ours) {
+	for _, s := range descendants() {
+		if s.session == self.session {
 			continue
 		}
 		x := Session{ID: s.session}
-		if leader, ok := byPid[s.session]; ok {
+		if leader, err := readStat(s.session); err == nil && s.session > 0 {
 			x.Start = leader.identity()
 		}
 		if !slices.Contains(out, x) {

@@ -3,7 +3,9 @@ package proc
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -162,6 +164,30 @@ func childrenByScan(parent int) []int {
 	return found
 }
 
+// descendants are the processes below this one, zombies included. Nearly always they are few, and
+// those of a machine many. A list of children may miss one while another of them ends, so
+// all are looked at until a look finds nothing new.
+func descendants() []stat {
+	known := map[int]stat{}
+	for before := -1; len(known) > before; {
+		before = len(known)
+		seen := map[int]bool{os.Getpid(): true}
+		for next := []int{os.Getpid()}; len(next) > 0; next = next[1:] {
+			for _, pid := range children(next[0]) {
+				if seen[pid] {
+					continue
+				}
+				seen[pid] = true
+				if s, err := readStat(pid); err == nil {
+					known[pid] = s
+					next = append(next, pid)
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(known), func(a, b stat) int { return a.pid - b.pid })
+}
+
 // allProcesses reads /proc. What ends meanwhile is left out.
 func allProcesses() []stat {
 	dir, err := os.Open("/proc")
@@ -219,6 +245,16 @@ func bootID() string {
 func Machine() (boot, pidSpace string) {
 	pidSpace, _ = os.Readlink("/proc/self/ns/pid") // none in some sandboxes
 	return bootID(), pidSpace
+}
+
+// Uptime is how long ago the kernel was started, sleep included, and the name of that start: a time
+// that nobody sets. "" where the system does not say.
+func Uptime() (boot string, up time.Duration) {
+	var at unix.Timespec
+	if boot = bootID(); boot == "" || unix.ClockGettime(unix.CLOCK_BOOTTIME, &at) != nil {
+		return "", 0
+	}
+	return boot, time.Duration(at.Nano())
 }
 
 // Alive reports whether the process of that pid and Identity still runs. One

@@ -72,12 +72,12 @@ func (w *FakeGit) at(s *ralph.State, t *ralph.Task) func() {
 	if !t.TakesSlot() {
 		return func() {}
 	}
-	dir := t.Run.Place.Dir
+	dir := t.Run.Worktree.Dir
 	if other, taken := w.busy[dir]; taken {
 		w.bad("%s and %s work in %s", t.ID, other, dir)
 	}
 	for _, dep := range t.Deps {
-		if d := s.Task(dep); d != nil && d.Status == ralph.TaskDone && d.Run.Queue.Commit != "" && !slices.Contains(w.commits[t.Run.Place.Base], dep) && !slices.Contains(w.commits[w.tip], dep) {
+		if d := s.Task(dep); d != nil && d.Status == ralph.TaskDone && d.Run.Queue.Commit != "" && !slices.Contains(w.commits[t.Run.Worktree.Base], dep) && !slices.Contains(w.commits[w.tip], dep) {
 			w.bad("%s works without the merged work of %s", t.ID, dep)
 		}
 	}
@@ -132,7 +132,7 @@ func (w *FakeGit) prepare(t *ralph.Task) []ralph.Fact {
 	if w.Broken != nil && w.Broken(t.ID, w.try("place", t.ID)) {
 		return []ralph.Fact{ralph.Prepared{Task: t.ID, Error: "no room"}}
 	}
-	p := t.Run.Place
+	p := t.Run.Worktree
 	f := ralph.Prepared{Task: t.ID, Dir: p.Dir, Branch: "ralph/" + string(t.ID), Base: w.tip, Head: w.tip, Tree: "tree-" + w.tip}
 	if p.Branch != "" {
 		f.Base, f.Head = "", p.Head // its work goes on

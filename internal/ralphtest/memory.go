@@ -27,10 +27,8 @@ func InMemory(m *testing.M) int {
 // AtOnce lets n parallel tests run at the same time, where most of a test is waiting for
 // other processes. Whoever asks for a number with -parallel gets that.
 func AtOnce(n int) {
-	asked := false
 	flag.Parse()
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
-	if !asked {
+	if !asked("test.parallel") {
 		_ = flag.Set("test.parallel", strconv.Itoa(n))
 	}
 }

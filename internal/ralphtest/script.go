@@ -65,6 +65,8 @@ type Script struct {
 	Repo    *Repo
 	// Advise plays a model that is asked what comes next in a thread; nil: none is.
 	Advise func(s *ralph.State, rules ralph.Advised) ralph.Advised
+	// Guide plays a model that makes a part of a thread's guidance; nil: there is none to ask.
+	Guide func(t *ralph.Task, part ralph.GuidancePart) ralph.Guided
 	// Git is the outside world of work in worktrees; nil without.
 	Git *FakeGit
 	// Ask plays what the agent asks in the middle of a turn, before it goes on; stop ends
@@ -131,6 +133,13 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 			f = x.Advise(s, f)
 		}
 		return []ralph.Fact{f}, err
+	case ralph.Guide:
+		f := ralph.Guided{Outcome: ralph.GuidedNobody, Reason: "no model is set"}
+		if x.Guide != nil {
+			f = x.Guide(t, step.Part)
+		}
+		f.Task, f.Part = id, step.Part
+		return []ralph.Fact{f}, nil
 	case ralph.Check:
 		return []ralph.Fact{ralph.ChecksRan{Task: id, Pass: x.Checks == nil || x.Checks(t), Tree: t.Run.Tree}}, nil
 	case ralph.Commit:
@@ -139,11 +148,11 @@ func (x *Script) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step r
 		n := x.Repo.add(&x.Repo.Shelved, string(s.Job.ID))
 		return []ralph.Fact{ralph.Shelved{Task: id, How: step.How, Stash: fmt.Sprintf("stash-%d", n)}}, nil
 	case ralph.Ask:
-		gate := ralph.Gate{ID: ralph.GateID(fmt.Sprintf("g-%d", s.Seq)), Kind: step.Kind, Task: id, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: x.clock()}
+		gate := ralph.Approval{ID: ralph.ApprovalID(fmt.Sprintf("g-%d", s.Seq)), Kind: step.Kind, Task: id, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: x.clock()}
 		if x.Config.InputTimeout > 0 {
 			gate.Deadline = x.clock().Add(x.Config.InputTimeout)
 		}
-		return []ralph.Fact{ralph.Asked{Gate: gate}}, nil
+		return []ralph.Fact{ralph.Asked{Approval: gate}}, nil
 	}
 	return nil, fmt.Errorf("step %s has no executor", step.StepName())
 }
@@ -165,7 +174,7 @@ func (x *Script) clock() time.Time {
 
 func (x *Script) commit(t *ralph.Task) []ralph.Fact {
 	if x.CommitError != nil {
-		if err := x.CommitError(t, t.Run.Commits+1); err != nil {
+		if err := x.CommitError(t, t.Run.StepFailures+1); err != nil {
 			return []ralph.Fact{ralph.Committed{Task: t.ID, Error: err.Error()}}
 		}
 	}

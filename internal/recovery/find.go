@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -77,7 +78,7 @@ func (x *ShownEntry) Read(ctx context.Context, repo *git.Repo) error {
 		return nil
 	}
 	const most = 64 << 10
-	found, err := repo.Commits(ctx, []string{x.Commit})
+	found, err := commits.Commits(ctx, repo, []string{x.Commit})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -269,13 +270,13 @@ func looseFiles(ctx context.Context, env workspace.Env, dir string) int {
 
 // place says of each entry where else its work is.
 func (l *ledger) place(ctx context.Context, repo *git.Repo, list []Entry) error {
-	var commits []string
+	var hashes []string
 	for _, e := range list {
 		if e.Commit != "" {
-			commits = append(commits, e.Commit)
+			hashes = append(hashes, e.Commit)
 		}
 		if in := l.inside[e.Commit]; in != "" {
-			commits = append(commits, in)
+			hashes = append(hashes, in)
 		}
 	}
 	tips := l.tips
@@ -285,11 +286,11 @@ func (l *ledger) place(ctx context.Context, repo *git.Repo, list []Entry) error 
 	unmerged := map[string]bool{}
 	if len(tips) > 0 {
 		var err error
-		if unmerged, err = repo.Unreached(ctx, commits, tips); err != nil {
+		if unmerged, err = commits.Unreached(ctx, repo, hashes, tips); err != nil {
 			return err
 		}
 	}
-	unbranched, err := repo.Unreached(ctx, commits, nil)
+	unbranched, err := commits.Unreached(ctx, repo, hashes, nil)
 	if err != nil {
 		return err
 	}

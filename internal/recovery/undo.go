@@ -10,7 +10,9 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -59,12 +61,12 @@ func (u *Undo) Cleanup() error {
 		if err != nil {
 			return nil, err
 		}
-		saved, err := worktrees.Remove(u.ctx, u.repo, filepath.Join(u.repo.Root(), t.Run.Place.Dir), string(t.ID))
+		saved, err := worktrees.Remove(u.ctx, u.repo, filepath.Join(u.repo.Root(), t.Run.Worktree.Dir), string(t.ID))
 		if err != nil {
 			return nil, fmt.Errorf("take the worktree of %s away: %w", t.ID, err)
 		}
-		u.saved, u.words = worktree.SavedAs(saved), "removed "+t.Run.Place.Dir
-		return []ralph.Fact{ralph.TaskCleaned{ID: t.ID, Dir: t.Run.Place.Dir, Saved: u.saved}}, nil
+		u.saved, u.words = worktree.SavedAs(saved), "removed "+t.Run.Worktree.Dir
+		return []ralph.Fact{ralph.TaskCleaned{ID: t.ID, Dir: t.Run.Worktree.Dir, Saved: u.saved}}, nil
 	})
 }
 
@@ -92,15 +94,15 @@ func (u *Undo) Rollback() error {
 
 // ownDir is the worktree that the task owns now, "" for none.
 func (u *Undo) ownDir(t *ralph.Task) string {
-	if t.Run.Place.Dir == "" {
+	if t.Run.Worktree.Dir == "" {
 		return ""
 	}
-	return filepath.Join(u.repo.Root(), t.Run.Place.Dir)
+	return filepath.Join(u.repo.Root(), t.Run.Worktree.Dir)
 }
 
 // reset takes an unmerged branch back to its base.
 func (u *Undo) reset(t *ralph.Task) ([]ralph.Fact, error) {
-	p := t.Run.Place
+	p := t.Run.Worktree
 	if p.Base != "" {
 		ref, err := worktrees.ResetBranch(u.ctx, u.repo, worktrees.ResetInput{Branch: p.Branch, Base: p.Base, ID: string(t.ID), Dir: u.ownDir(t)})
 		if err != nil {
@@ -183,7 +185,7 @@ func (u *Undo) mergedAs() (span, error) {
 // oneOf finds a task's own merge among those of a batch, by its trailer.
 func (u *Undo) oneOf(m ralph.Merged) (span, error) {
 	for at := m.Commit; at != m.From && at != ""; {
-		records, err := u.repo.Commits(u.ctx, []string{at})
+		records, err := commits.Commits(u.ctx, u.repo, []string{at})
 		if err != nil {
 			return span{}, err
 		}
@@ -230,7 +232,7 @@ func (u *Undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fa
 		facts = append(facts, f)
 	}
 	if tip == onto && commit != onto {
-		if err := u.repo.Advance(u.ctx, i.Branch, onto, commit); err != nil {
+		if err := refs.Advance(u.ctx, u.repo, i.Branch, onto, commit); err != nil {
 			return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
 		}
 	}
@@ -239,10 +241,10 @@ func (u *Undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fa
 
 // tips are the commits of the base and of the integration branch, "" when that is gone.
 func (u *Undo) tips(i *ralph.Integration) (base, tip string, err error) {
-	if base, err = u.repo.BaseTip(u.ctx, i.Base); err != nil {
+	if base, err = refs.BaseTip(u.ctx, u.repo, i.Base); err != nil {
 		return "", "", err
 	}
-	tip, err = u.repo.Tip(u.ctx, i.Branch)
+	tip, err = refs.Tip(u.ctx, u.repo, i.Branch)
 	return base, tip, err
 }
 
@@ -255,7 +257,7 @@ func (u *Undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, err
 	case err != nil:
 		return nil, fmt.Errorf("roll back %s: %w", u.id, err)
 	case l.How != "":
-		if err := u.repo.Drop(u.ctx, key); err != nil {
+		if err := refs.Drop(u.ctx, u.repo, key); err != nil {
 			return nil, err
 		}
 		return ralph.Landed{From: from, To: to, How: l.How, Behind: l.Behind}, nil
@@ -266,7 +268,7 @@ func (u *Undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, err
 	default:
 		why = "the base branch has just moved to " + l.Moved
 	}
-	if err := u.repo.Drop(u.ctx, key); err != nil {
+	if err := refs.Drop(u.ctx, u.repo, key); err != nil {
 		return nil, err
 	}
 	return nil, &ralph.Refusal{Why: why, Hint: "nothing was changed; commit or stash them, then run it again", Kind: ralph.ErrActive}

@@ -9,7 +9,7 @@ import (
 // NotOpen refuses a word about a gate that takes none, with what became of it: the
 // first answer wins, and whoever comes second wants to know whose it was. each reads the
 // journal.
-func NotOpen(id ralph.GateID, each func(after int64, visit func(ralph.Event) error) error) error {
+func NotOpen(id ralph.ApprovalID, each func(after int64, visit func(ralph.Event) error) error) error {
 	refusal := &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`[[gates]]` lists what waits", Kind: ralph.ErrNotFound}
 	past := GatePast{Only: id}
 	err := each(0, func(e ralph.Event) error {

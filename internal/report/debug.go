@@ -75,8 +75,8 @@ func moved(before, after *ralph.State, about ralph.TaskID) []string {
 			}
 			change(string(spec.ID), specStatus(before, spec.ID), specStatus(after, spec.ID))
 		}
-		for _, g := range x[0].Gates {
-			if !slices.ContainsFunc(x[1].Gates, func(y *ralph.Gate) bool { return y.ID == g.ID }) {
+		for _, g := range x[0].Approvals {
+			if !slices.ContainsFunc(x[1].Approvals, func(y *ralph.Approval) bool { return y.ID == g.ID }) {
 				from, to := "open", "closed"
 				if x[0] == after {
 					from, to = "", "open"

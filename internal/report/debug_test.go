@@ -31,7 +31,7 @@ func TestDebug(t *testing.T) {
 		{"an end", ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskFailed, Why: ralph.Why{Rule: "X-32", Text: "boom"}}, "task.ended: t-0001 One: active -> failed; cause: boom (X-32)"},
 		{"a pause", ralph.Control{Want: ralph.WantPause, Cause: "ralph pause"}, "control: engine running -> paused; cause: ralph pause"},
 		{"a spec", ralph.SpecAdded{Spec: ralph.Spec{ID: "q-1", File: "a.md", Status: ralph.SpecPending}}, "spec.added: q-1 none -> pending"},
-		{"a gate", ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-0002", Text: "which?"}}, "asked: t-0002 Two: gate g-1 none -> open"},
+		{"a gate", ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "t-0002", Text: "which?"}}, "asked: t-0002 Two: gate g-1 none -> open"},
 		{"its answer", ralph.Answered{ID: "g-1", Text: "that one"}, "answered: gate g-1 open -> closed"},
 		{"what moves nothing", ralph.NoticeFailed{Sink: "sound", Error: "no player"}, "notice.failed: at: 0001-01-01T00:00:00Z, error: no player, sink: sound; cause: no player"},
 	} {

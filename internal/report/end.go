@@ -27,8 +27,8 @@ func EndWords(s *ralph.State) []string {
 			break
 		}
 		what := fmt.Sprintf("%s %s: %s (%s)", t.ID, t.Status, OneLine(t.Name), text.Few(strings.Fields(t.Run.Reason), 20, " "))
-		if t.Run.Place.Dir != "" {
-			what += ", its worktree is kept: " + t.Run.Place.Dir
+		if t.Run.Worktree.Dir != "" {
+			what += ", its worktree is kept: " + t.Run.Worktree.Dir
 		}
 		add("%s", what)
 		add("    %s", t.Recovery())

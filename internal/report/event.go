@@ -38,7 +38,7 @@ func RefTo(s *ralph.State, id ralph.TaskID) *TaskRef {
 	if t == nil {
 		return &TaskRef{ID: id}
 	}
-	ref := &TaskRef{ID: id, Name: t.Name, Kind: t.Kind, Phase: t.Phase, Status: t.Status, Spec: t.Spec, Dir: t.Run.Place.Dir, Branch: t.Run.Place.Branch}
+	ref := &TaskRef{ID: id, Name: t.Name, Kind: t.Kind, Phase: t.Phase, Status: t.Status, Spec: t.Spec, Dir: t.Run.Worktree.Dir, Branch: t.Run.Worktree.Branch}
 	if ref.Kind == "" {
 		ref.Kind = ralph.KindBuild
 	}

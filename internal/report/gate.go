@@ -22,7 +22,7 @@ type FileChange struct {
 }
 
 // GateHow is what a person types to decide a gate.
-func GateHow(g *ralph.Gate) []string {
+func GateHow(g *ralph.Approval) []string {
 	switch {
 	case !g.Decidable() && len(g.Options) > 0:
 		return []string{action.Commands(fmt.Sprintf("[[answer %s 1]]   (or the number of another one; or other words: \"...\")", g.ID))}
@@ -37,14 +37,14 @@ func GateHow(g *ralph.Gate) []string {
 }
 
 // UntilWords is how long a gate waits.
-func UntilWords(g *ralph.Gate, now time.Time) string {
+func UntilWords(g *ralph.Approval, now time.Time) string {
 	return fmt.Sprintf("%s, until %s; nobody's answer is no approval", LeftWords(g.Deadline, now), g.Deadline.Local().Format("2006-01-02 15:04:05"))
 }
 
 // HeldBy is which rule holds what waits at a gate, "" where it is a plain wish or question.
-func HeldBy(g *ralph.Gate) string {
+func HeldBy(g *ralph.Approval) string {
 	held := ""
-	if g.Rule != "" && (g.Kind == ralph.GateOperation || g.Kind == ralph.GateTest || g.Never) {
+	if g.Rule != "" && (g.Kind == ralph.ApprovalOperation || g.Kind == ralph.ApprovalTest || g.Never) {
 		held = "Held by: " + g.Rule
 	}
 	if g.Never {
@@ -58,7 +58,7 @@ const maxChanged = 30
 
 // GateDetail is a gate with everything to decide by.
 type GateDetail struct {
-	ralph.Gate
+	ralph.Approval
 	Name      string               `json:"about_name,omitempty"` // of the task that it is about
 	Branch    string               `json:"branch,omitempty"`
 	Findings  []ralph.Finding      `json:"findings,omitempty"` // tests that the diff removes, skips or weakens
@@ -75,12 +75,12 @@ type GateDetail struct {
 }
 
 // Of is the task that the gate is about.
-func (d GateDetail) Of() ralph.TaskID { return cmp.Or(d.About, d.Gate.Task) }
+func (d GateDetail) Of() ralph.TaskID { return cmp.Or(d.About, d.Approval.Task) }
 
 // GateDetailOf is what the state says of a gate. What git and the kept patch know is added by
 // who can read them.
-func GateDetailOf(s *ralph.State, g *ralph.Gate) GateDetail {
-	d := GateDetail{Gate: *g, How: GateHow(g)}
+func GateDetailOf(s *ralph.State, g *ralph.Approval) GateDetail {
+	d := GateDetail{Approval: *g, How: GateHow(g)}
 	t := s.Task(d.Of())
 	if t == nil {
 		return d
@@ -90,8 +90,8 @@ func GateDetailOf(s *ralph.State, g *ralph.Gate) GateDetail {
 
 // With is the detail with what the task has to say: for one whose outputs were read whole.
 func (d GateDetail) With(t *ralph.Task) GateDetail {
-	d.Name, d.Branch, d.QA = t.Name, t.Run.Place.Branch, t.Run.Answers
-	if d.Kind != ralph.GateMerge {
+	d.Name, d.Branch, d.QA = t.Name, t.Run.Worktree.Branch, t.Run.Answers
+	if d.Kind != ralph.ApprovalMerge {
 		return d
 	}
 	d.Red = nil
@@ -114,7 +114,11 @@ func (d GateDetail) Words(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n%s\n", d.ID, d.Kind, strings.TrimSpace(d.Text))
 	if d.Name != "" {
-		fmt.Fprintf(&b, "\nTask:    %s %s\n", d.Of(), d.Name)
+		id := string(d.Of()) + " "
+		if strings.Contains(id, ":") {
+			id = "" // of a stage: nobody types it
+		}
+		fmt.Fprintf(&b, "\nTask:    %s%s\n", id, d.Name)
 	}
 	if d.Branch != "" {
 		fmt.Fprintf(&b, "Branch:  %s\n", d.Branch)
@@ -123,14 +127,14 @@ func (d GateDetail) Words(now time.Time) string {
 	if detail := strings.TrimSpace(d.Detail); detail != "" && !shown {
 		fmt.Fprintf(&b, "\n%s\n", detail)
 	}
-	if holder := HeldBy(&d.Gate); holder != "" {
+	if holder := HeldBy(&d.Approval); holder != "" {
 		fmt.Fprintf(&b, "\n%s\n", holder)
 	}
 	if d.InTurn && d.By == "" {
 		b.WriteString("\nThe agent waits for the answer in the middle of its turn; its time limit stands still.\n")
 	}
 	if !d.Deadline.IsZero() {
-		fmt.Fprintf(&b, "Time:    %s\n", UntilWords(&d.Gate, now))
+		fmt.Fprintf(&b, "Time:    %s\n", UntilWords(&d.Approval, now))
 	}
 	for i, o := range d.Options {
 		if i == 0 {
@@ -140,7 +144,7 @@ func (d GateDetail) Words(now time.Time) string {
 	}
 	if len(d.Changes) > 0 {
 		what := "Changed"
-		if d.Kind == ralph.GateMerge {
+		if d.Kind == ralph.ApprovalMerge {
 			what = "Committed"
 		}
 		fmt.Fprintf(&b, "\n%s by the task (%s):\n", what, d.Patch)

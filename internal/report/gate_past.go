@@ -12,8 +12,8 @@ import (
 
 // GateEnd is what became of a gate, or of a request that nobody was asked about.
 type GateEnd struct {
-	Gate   ralph.Gate // of a request without a gate: what it asked; it has no ID
-	Seq    int64      // of the fact that ended it
+	Gate   ralph.Approval // of a request without a gate: what it asked; it has no ID
+	Seq    int64          // of the fact that ended it
 	At     time.Time
 	How    string // approved, denied, answered, expired, withdrawn, ended
 	By     string // cli, web, engine, a hook; of a rule or a setting: which
@@ -45,17 +45,17 @@ const gateEnded = "ended"
 
 // GatePast gathers what became of gates, from the facts that it is given.
 type GatePast struct {
-	Only ralph.GateID // only this one; "" for all
-	Most int          // keep only so many ends, the newest; 0 for all
+	Only ralph.ApprovalID // only this one; "" for all
+	Most int              // keep only so many ends, the newest; 0 for all
 
-	asked map[ralph.GateID]*ralph.Gate // without an end so far
+	asked map[ralph.ApprovalID]*ralph.Approval // without an end so far
 	ends  []GateEnd
 }
 
 // Waits takes in a gate that was asked before the first event.
-func (p *GatePast) Waits(g *ralph.Gate) {
+func (p *GatePast) Waits(g *ralph.Approval) {
 	if p.asked == nil {
-		p.asked = map[ralph.GateID]*ralph.Gate{}
+		p.asked = map[ralph.ApprovalID]*ralph.Approval{}
 	}
 	p.asked[g.ID] = g
 }
@@ -64,8 +64,8 @@ func (p *GatePast) Waits(g *ralph.Gate) {
 func (p *GatePast) Add(e ralph.Event) {
 	switch f := e.Fact.(type) {
 	case ralph.Asked:
-		if p.Only == "" || f.Gate.ID == p.Only {
-			p.Waits(&f.Gate)
+		if p.Only == "" || f.Approval.ID == p.Only {
+			p.Waits(&f.Approval)
 		}
 	case ralph.Answered:
 		if g := p.asked[f.ID]; g != nil { // the first answer counts
@@ -77,7 +77,7 @@ func (p *GatePast) Add(e ralph.Event) {
 		}
 	case ralph.RequestAnswered:
 		if p.Only == "" {
-			g := ralph.Gate{Kind: string(f.Request.Kind), Task: f.Task, Text: RequestWords(f.Request), Request: &f.Request, AskedAt: e.At}
+			g := ralph.Approval{Kind: string(f.Request.Kind), Task: f.Task, Text: RequestWords(f.Request), Request: &f.Request, AskedAt: e.At}
 			p.end(GateEnd{Gate: g, Seq: e.Seq, At: e.At, How: AnsweredAs(ralph.Answered{Verdict: f.Verdict}), By: f.Rule, Text: f.Text})
 		}
 	case ralph.TurnEnded:
@@ -115,7 +115,7 @@ func (p *GatePast) Ends() []GateEnd {
 }
 
 // Of is the end of a gate, nil while there is none; asked is the gate while it has none.
-func (p *GatePast) Of(id ralph.GateID) (end *GateEnd, asked *ralph.Gate) {
+func (p *GatePast) Of(id ralph.ApprovalID) (end *GateEnd, asked *ralph.Approval) {
 	if g := p.asked[id]; g != nil {
 		return nil, g
 	}

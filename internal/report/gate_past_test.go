@@ -22,10 +22,10 @@ func TestGatePast(t *testing.T) {
 			p.Add(ralph.Event{Seq: seq, At: storytest.Clock("2025-01-20T10:00:00Z"), By: by, Fact: f})
 		}
 	}
-	ask := func(id ralph.GateID, task ralph.TaskID, inTurn bool) {
-		add("engine", ralph.Asked{Gate: ralph.Gate{ID: id, Kind: ralph.GateApproval, Task: task, InTurn: inTurn, Text: "run " + string(id)}})
+	ask := func(id ralph.ApprovalID, task ralph.TaskID, inTurn bool) {
+		add("engine", ralph.Asked{Approval: ralph.Approval{ID: id, Kind: ralph.ApprovalRequest, Task: task, InTurn: inTurn, Text: "run " + string(id)}})
 	}
-	for _, id := range []ralph.GateID{"g-yes", "g-no", "g-rule", "g-late", "g-turn", "g-open"} {
+	for _, id := range []ralph.ApprovalID{"g-yes", "g-no", "g-rule", "g-late", "g-turn", "g-open"} {
 		ask(id, "t-0001", true)
 	}
 	ask("g-ended", "t-0002", false)
@@ -35,7 +35,7 @@ func TestGatePast(t *testing.T) {
 	add("engine", ralph.Answered{ID: "g-rule", Verdict: ralph.Approved, Rule: "r-1"}, ralph.Answered{ID: "g-late", Verdict: ralph.Expired})
 	add("engine", ralph.TaskEnded{ID: "t-0002", Status: ralph.TaskSkipped, Why: ralph.Why{Text: "by a person"}})
 	add("engine", ralph.RequestAnswered{Task: "t-0001", Request: ralph.Request{Kind: ralph.RequestApproval, Command: "ls"}, Verdict: ralph.Approved, Rule: "gate.approvals: policy"})
-	for id, want := range map[ralph.GateID]string{
+	for id, want := range map[ralph.ApprovalID]string{
 		"g-yes": "it was approved at 2025-01-20 ", "g-no": `by cli: not\x1b[1m here`, "g-rule": "by rule r-1", "g-late": "it expired at ",
 		"g-words": "it was answered at ", "g-ended": "its task ended at ",
 	} {

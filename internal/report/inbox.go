@@ -31,7 +31,11 @@ func Inbox(s *ralph.State, now time.Time) string {
 		if at.IsZero() { // written by hand without the time
 			word, at = "added", x.AddedAt
 		}
-		fmt.Fprintf(&b, "  %s  %-10s%-18s(%s %s)\n", x.ID, x.Status, pad(x.File), word, Ago(at, now))
+		first := ""
+		if x.Priority != 0 {
+			first = fmt.Sprintf("priority %d, ", x.Priority)
+		}
+		fmt.Fprintf(&b, "  %s  %-10s%-18s(%s%s %s)\n", x.ID, x.Status, pad(x.File), first, word, Ago(at, now))
 	}
 	return b.String()
 }

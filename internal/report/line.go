@@ -47,7 +47,7 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.CheckoutFound:
 		return Found(f)
 	case ralph.Asked:
-		return asked(f.Gate)
+		return asked(f.Approval)
 	case ralph.Answered:
 		return answered(f)
 	case ralph.TaskRejected:
@@ -58,6 +58,9 @@ func lines(e ralph.Event, s *ralph.State) []string {
 		return noted(f, s)
 	case ralph.HookRan:
 		return hookRan(f)
+	}
+	if lines := outsideLines(e); lines != nil {
+		return lines
 	}
 	return parallelLines(e, s)
 }
@@ -91,13 +94,13 @@ func times(s *ralph.State, id ralph.TaskID) int {
 // rewritten says what a hook did that changed a commit, at the first time and then.
 func rewritten(f ralph.Committed, s *ralph.State) string {
 	files := OneLine(text.List(f.Rewritten, 5))
-	if t := s.Task(f.Task); t != nil && (t.Run.Commits > 1 || slices.Contains(t.Run.Checks.Reds(), ralph.CheckHook)) {
+	if t := s.Task(f.Task); t != nil && (t.Run.StepFailures > 1 || slices.Contains(t.Run.Checks.Reds(), ralph.CheckHook)) {
 		return "a hook of the repository changes files each time it runs: " + files
 	}
 	return "a hook of the repository changed " + files + " in it, which nobody has checked"
 }
 
-func asked(g ralph.Gate) []string {
+func asked(g ralph.Approval) []string {
 	lines := []string{fmt.Sprintf("NEEDS YOU: %s %s", g.ID, GateWords(&g))}
 	if len(g.Options) > 0 {
 		lines = append(lines, "NEEDS YOU: "+OptionWords(g.Options))
@@ -107,7 +110,7 @@ func asked(g ralph.Gate) []string {
 
 // GateWords says in one line what waits at a gate. In the middle of a turn it is an
 // agent's wish, so that it is said whose.
-func GateWords(g *ralph.Gate) string {
+func GateWords(g *ralph.Approval) string {
 	switch {
 	case g.InTurn && g.Decidable():
 		return fmt.Sprintf("%s wants to %s", asker(g), OneLine(g.Text))
@@ -118,7 +121,7 @@ func GateWords(g *ralph.Gate) string {
 }
 
 // asker is who waits for the answer to a gate in the middle of a turn.
-func asker(g *ralph.Gate) string {
+func asker(g *ralph.Approval) string {
 	if g.By != "" {
 		return "an agent of yours"
 	}
@@ -135,7 +138,7 @@ func OptionWords(options []string) string {
 }
 
 // decideWith is the command by which a person passes a gate.
-func decideWith(g *ralph.Gate) string {
+func decideWith(g *ralph.Approval) string {
 	if g.Decidable() {
 		return fmt.Sprintf("decide with: [[approve %s]] (or: [[deny %[1]s --reason \"...\"]]; [[gates %[1]s]] shows it)", g.ID)
 	}
@@ -165,7 +168,7 @@ func noted(f ralph.Noted, s *ralph.State) []string {
 	out := []string{"NEEDS YOU: " + OneLine(f.Text)}
 	for _, id := range s.Session.Streak {
 		if t := s.Task(id); t != nil {
-			out = append(out, fmt.Sprintf("NEEDS YOU: %s %s: %s ([[retry %[1]s]])", id, OneLine(t.Name), OneLine(t.Run.Reason)))
+			out = append(out, fmt.Sprintf("NEEDS YOU: %s %s: %s (%s)", id, OneLine(t.Name), OneLine(t.Run.Reason), t.Again()))
 		}
 	}
 	return out
@@ -279,7 +282,7 @@ func taskEnded(f ralph.TaskEnded, s *ralph.State) []string {
 		return []string{fmt.Sprintf("%s: %s: %s", strings.ToUpper(string(t.Kind)), f.Status, OneLine(f.Why.Text))}
 	}
 	out := []string{fmt.Sprintf("TASK: %s %s: %s (%s)", t.ID, f.Status, t.Name, OneLine(f.Why.Text))}
-	if dir := t.Run.Place.Dir; dir != "" && (f.Status == ralph.TaskFailed || f.Status == ralph.TaskTimeout || f.Retry) {
+	if dir := t.Run.Worktree.Dir; dir != "" && (f.Status == ralph.TaskFailed || f.Status == ralph.TaskTimeout || f.Retry) {
 		out = append(out, fmt.Sprintf("WORKTREE: %s lies in %s, as it was left", t.ID, OneLine(dir)))
 	}
 	return out

@@ -76,7 +76,7 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 // once is one.
 func control(f ralph.Control, s *ralph.State) []string {
 	switch {
-	case f.Want == ralph.WantStop && f.Now:
+	case f.Want == ralph.WantStop && f.Immediate:
 		return []string{"STOP: at once (" + f.Cause + ")"}
 	case f.Want == ralph.WantStop:
 		return []string{"STOP: finishing the current iteration (" + f.Cause + ")"}

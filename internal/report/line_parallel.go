@@ -47,6 +47,21 @@ func parallelLines(e ralph.Event, s *ralph.State) []string {
 		return baseline(f, s)
 	case ralph.Landed:
 		return landed(f, s, 0)
+	case ralph.Published:
+		return published(f)
+	case ralph.PullSeen:
+		return pullSeen(f)
+	case ralph.IssueSeen:
+		line := fmt.Sprintf("ISSUE: %s %s: %s", OneLine(f.Issue.Ref), OneLine(f.What), Clip(f.Issue.Title, 100))
+		if f.Issue.File == "" {
+			line += " (`[[queue " + OneLine(f.Issue.Ref) + "]]` takes it all the same)"
+		}
+		return []string{line}
+	case ralph.Polled:
+		if f.Error == "" {
+			return []string{"ISSUES: " + OneLine(f.Source) + " can be asked again"}
+		}
+		return []string{fmt.Sprintf("ISSUES: %s cannot be asked: %s; it is tried again", OneLine(f.Source), OneLine(f.Error))}
 	case ralph.CleanedUp:
 		return cleanedUp(f)
 	case ralph.SavedWork:
@@ -78,7 +93,7 @@ func recoveryLines(e ralph.Event, s *ralph.State) []string {
 		return []string{"ASSIGN: " + Called(s, f.ID)}
 	case ralph.StepLost, ralph.StepLate:
 		return lostLines(e, s)
-	case ralph.ThreadStarted, ralph.ThreadWanted, ralph.ThreadContinued, ralph.Decided, ralph.Reviewed:
+	case ralph.ThreadStarted, ralph.ThreadWanted, ralph.ThreadContinued, ralph.Guided, ralph.Decided, ralph.Reviewed:
 		return threadLines(f, s)
 	}
 	return controlLines(e, s)
@@ -188,7 +203,7 @@ func begunBefore(s *ralph.State) []string {
 		if t.Status == ralph.TaskDone || t.LeftOut() {
 			continue
 		}
-		begun = begun || t.Run.Iterations > 0 && t.Run.Place.Dir == ""
+		begun = begun || t.Run.Iterations > 0 && t.Run.Worktree.Dir == ""
 		names = append(names, string(t.ID)+" "+t.Name)
 	}
 	if !begun {
@@ -423,6 +438,46 @@ func landed(f ralph.Landed, s *ralph.State, tasks int) []string {
 		return []string{line, "LAND: `git submodule update` brings along what your checkout has of " + OneLine(text.List(f.Behind, 5))}
 	}
 	return []string{line}
+}
+
+// published tells of a branch that was pushed, or why it was not.
+func published(f ralph.Published) []string {
+	switch {
+	case f.Parked:
+		return []string{fmt.Sprintf("PUSH: %s is not on %s: %s", OneLine(f.Branch), OneLine(f.Remote), OneLine(f.Error))}
+	case f.Error != "":
+		return []string{fmt.Sprintf("PUSH: %s is not on %s yet: %s; it is tried again", OneLine(f.Branch), OneLine(f.Remote), OneLine(f.Error))}
+	}
+	line := fmt.Sprintf("PUSH: %s is on %s at %s", OneLine(f.Branch), OneLine(f.Remote), text.ShortHash(f.Commit))
+	if f.Merged != "" {
+		line += fmt.Sprintf(", with what others pushed there (%s)", text.ShortHash(f.Merged))
+	}
+	out := []string{line}
+	if f.Text != "" {
+		out = append(out, "PUSH: the text of its pull request is in "+OneLine(f.Text))
+	}
+	return out
+}
+
+// pullSeen tells what is new of a pull request.
+func pullSeen(f ralph.PullSeen) []string {
+	r := f.Request
+	name := fmt.Sprintf("%s#%d", OneLine(r.Repo), r.Number)
+	switch {
+	case r.Error != "" && r.Parked:
+		return []string{fmt.Sprintf("PULL: %s waits for you: %s", OneLine(f.Branch), OneLine(r.Error))}
+	case r.Error != "":
+		return []string{fmt.Sprintf("PULL: %s is not up to date there: %s; it is tried again", OneLine(f.Branch), OneLine(r.Error))}
+	case f.Round > 0:
+		return []string{fmt.Sprintf("PULL: %s goes round %d: %s", name, f.Round, OneLine(f.Why))}
+	case f.Opened:
+		return []string{fmt.Sprintf("PULL: opened %s for %s: %s", name, OneLine(f.Branch), OneLine(r.URL))}
+	case r.State == ralph.PullMerged || r.State == ralph.PullClosed:
+		return []string{fmt.Sprintf("PULL: %s is %s", name, r.State)}
+	case r.Checks != "":
+		return []string{fmt.Sprintf("PULL: %s has its checks %s at %s", name, r.Checks, text.ShortHash(r.Head))}
+	}
+	return []string{fmt.Sprintf("PULL: %s is up to date at %s", name, text.ShortHash(r.Head))}
 }
 
 func cleanedUp(f ralph.CleanedUp) []string {

@@ -52,7 +52,7 @@ func TestLogTellsOthersInAnOutage(t *testing.T) {
 	x.Limited("t-1", ralph.ErrClassNetwork, time.Minute)
 	x.Limited("t-1", ralph.ErrClassNetwork, time.Minute)
 	x.Said()
-	x.Add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "which port?"}})
+	x.Add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "t-1", Text: "which port?"}})
 	if got := strings.Join(x.Said(), "\n"); !strings.Contains(got, "NEEDS YOU: g-1") {
 		t.Errorf("a question: %s", got)
 	}

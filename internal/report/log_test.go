@@ -168,7 +168,7 @@ func TestParallelLines(t *testing.T) {
 		{"base moved", ralph.Landed{Moved: "1a2b3c4d5e"}, []string{"LAND: main went on to 1a2b3c4: its commits are merged first"}},
 		{"not landed", ralph.TaskEnded{ID: "land:a-1:0:9", Status: ralph.TaskSkipped, Why: ralph.Why{Text: "not landed: a.go"}}, nil},
 		{"resolve gave up", ralph.TaskEnded{ID: "resolve:a-1:0:t-0001:2", Status: ralph.TaskFailed, Slot: 1, Why: ralph.Why{Text: "out of time"}}, []string{"RESOLVE: t-0001 failed: out of time", "SLOT 1: free"}},
-		{"merge gate", ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateMerge, About: "t-0001", Text: "look"}}, []string{"NEEDS YOU: g-1 look", `NEEDS YOU: decide with: [[approve g-1]] (or: [[deny g-1 --reason "..."]]; [[gates g-1]] shows it)`}},
+		{"merge gate", ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalMerge, About: "t-0001", Text: "look"}}, []string{"NEEDS YOU: g-1 look", `NEEDS YOU: decide with: [[approve g-1]] (or: [[deny g-1 --reason "..."]]; [[gates g-1]] shows it)`}},
 		{"approved", ralph.Answered{ID: "g-1", Verdict: ralph.Approved}, []string{"APPROVED: g-1"}},
 		{"denied", ralph.Answered{ID: "g-1", Verdict: ralph.Denied, Text: "no"}, []string{"DENIED: g-1 no"}},
 		{"cleaned up", ralph.CleanedUp{Removed: []string{"a", "b"}, Branches: []string{"c"}, Kept: []string{"d"}}, []string{"CLEANUP: 2 worktrees and 1 merged branch removed", "CLEANUP: kept d"}},
@@ -210,7 +210,7 @@ func TestParallelLinesAreTame(t *testing.T) {
 		ralph.CleanedUp{Kept: []string{evil}, Error: evil},
 		ralph.SkipWanted{ID: "t-0001", Reason: evil},
 		ralph.Committed{Task: "t-0001", Short: "abc", Weakened: []ralph.Finding{{Path: evil, What: evil}}},
-		ralph.Asked{Gate: ralph.Gate{Kind: ralph.GateMerge, Text: evil}},
+		ralph.Asked{Approval: ralph.Approval{Kind: ralph.ApprovalMerge, Text: evil}},
 		ralph.Answered{Verdict: ralph.Denied, Text: evil},
 		ralph.TaskRetried{ID: "t-0001"},
 	} {

@@ -14,12 +14,12 @@ import (
 
 // Seen is what a decision looked at: the state before it, as far as it concerns one task.
 type Seen struct {
-	Task    *ralph.Task    `json:"task"`    // null for one that is forgotten
-	Session ralph.Session  `json:"session"` // without its settings, which stand beside it
-	Job     *ralph.Job     `json:"job"`
-	Tasks   map[string]int `json:"tasks"` // of the plan, by status
-	Limits  []ralph.Limit  `json:"limits"`
-	Gates   []*ralph.Gate  `json:"gates"`
+	Task    *ralph.Task       `json:"task"`    // null for one that is forgotten
+	Session ralph.Session     `json:"session"` // without its settings, which stand beside it
+	Job     *ralph.Job        `json:"job"`
+	Tasks   map[string]int    `json:"tasks"` // of the plan, by status
+	Limits  []ralph.Limit     `json:"limits"`
+	Gates   []*ralph.Approval `json:"gates"`
 	counts  string
 }
 
@@ -27,7 +27,7 @@ type Seen struct {
 func SeenOf(s *ralph.State, id ralph.TaskID) Seen {
 	x := Seen{
 		Task: s.Task(id), Session: s.Session, Job: s.Job, Tasks: map[string]int{}, counts: TaskCounts(s),
-		Limits: append([]ralph.Limit{}, s.Limits...), Gates: append([]*ralph.Gate{}, s.Gates...),
+		Limits: append([]ralph.Limit{}, s.Limits...), Gates: append([]*ralph.Approval{}, s.Approvals...),
 	}
 	x.Session.Config = nil
 	for _, t := range s.Plan.Tasks {
@@ -63,7 +63,7 @@ func (e Evidence) Text() string {
 	if s := policy.RuleSentence(e.Rule); s != "" {
 		line("Rule", "%s", s)
 	}
-	line("Saw", "the state after fact %d, at %s", e.Saw, e.Now.Local().Format("15:04:05.000"))
+	line("Saw", "the state after fact %d, at %s", e.BasedOnSeq, e.Now.Local().Format("15:04:05.000"))
 	for _, words := range e.State.words(e) {
 		line("", "%s", words)
 	}
@@ -112,7 +112,7 @@ func (x Seen) words(e Evidence) []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if t := x.Task; t != nil {
 		r := t.Run
-		add("task:    %s, %s so far (%d cut by errors), %d without a change", t.Status, text.Count(r.Iterations, "iteration"), r.Errored, r.Unchanged)
+		add("task:    %s, %s so far (%d cut by errors), %d without a change", t.Status, text.Count(r.Iterations, t.Counted()), r.Errored, r.Unchanged)
 		add("spent:   %s, %s", ralph.Dollars(r.Usage.Cost), ralph.Elapsed(r.Spent))
 		if r.Last != nil {
 			add("turn:    %s", turnOutcome(*r.Last))
@@ -144,7 +144,7 @@ func (x Seen) words(e Evidence) []string {
 	for _, l := range x.Limits {
 		add("limit:   %s", l.Words(func(t time.Time) string { return ClockWords(t, e.Now) }))
 	}
-	if i := slices.IndexFunc(x.Gates, func(g *ralph.Gate) bool { return g.Task == e.Task }); i >= 0 {
+	if i := slices.IndexFunc(x.Gates, func(g *ralph.Approval) bool { return g.Task == e.Task }); i >= 0 {
 		add("gate:    %s %s", x.Gates[i].ID, OneLine(x.Gates[i].Text))
 	}
 	return out

@@ -14,18 +14,18 @@ import (
 
 // Receipt is one decision: what was decided for a task, why, and what came of it.
 type Receipt struct {
-	Seq     int64           `json:"seq"`
-	At      time.Time       `json:"at"`
-	Session ralph.SessionID `json:"session_id"`
-	Task    ralph.TaskID    `json:"task"`
-	Name    string          `json:"name"`
-	Step    string          `json:"step"` // turn, check, merge, ..., finish
-	What    string          `json:"what"` // the step in words
-	Rule    string          `json:"rule,omitempty"`
-	Why     string          `json:"why,omitempty"`
-	Saw     int64           `json:"saw"` // the newest fact of the state that it was decided on
-	Now     time.Time       `json:"now"` // the time that it was decided at
-	Outcome *Outcome        `json:"outcome"`
+	Seq        int64           `json:"seq"`
+	At         time.Time       `json:"at"`
+	Session    ralph.SessionID `json:"session_id"`
+	Task       ralph.TaskID    `json:"task"`
+	Name       string          `json:"name"`
+	Step       string          `json:"step"` // turn, check, merge, ..., finish
+	What       string          `json:"what"` // the step in words
+	Rule       string          `json:"rule,omitempty"`
+	Why        string          `json:"why,omitempty"`
+	BasedOnSeq int64           `json:"saw"` // the newest fact of the state that it was decided on
+	Now        time.Time       `json:"now"` // the time that it was decided at
+	Outcome    *Outcome        `json:"outcome"`
 
 	// The decision in the words that every engine of decisions has.
 	Action     string  `json:"action"`     // continue, pause (a person is asked) or stop (the task ends)
@@ -63,14 +63,15 @@ type Receipt struct {
 
 // Request is what an agent asked in the middle of a turn, with the answer.
 type Request struct {
-	At      time.Time    `json:"at"`
-	Gate    ralph.GateID `json:"gate,omitempty"` // where a person was asked
-	Kind    string       `json:"kind"`           // approval, question
-	Text    string       `json:"text"`
-	Who     string       `json:"who,omitempty"` // by what a person was known for one
-	Outcome string       `json:"outcome"`       // open, approved, denied, answered, expired, withdrawn
-	Answer  string       `json:"answer,omitempty"`
-	Rule    string       `json:"rule,omitempty"` // that answered without a person
+	Seq     int64            `json:"seq,omitempty"` // of its fact
+	At      time.Time        `json:"at"`
+	Gate    ralph.ApprovalID `json:"gate,omitempty"` // where a person was asked
+	Kind    string           `json:"kind"`           // approval, question
+	Text    string           `json:"text"`
+	Who     string           `json:"who,omitempty"` // by what a person was known for one
+	Outcome string           `json:"outcome"`       // open, approved, denied, answered, expired, withdrawn
+	Answer  string           `json:"answer,omitempty"`
+	Rule    string           `json:"rule,omitempty"` // that answered without a person
 }
 
 // Outcome is the fact that a step led to.
@@ -111,7 +112,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 			delete(r.open, f.Task) // what comes now is the outcome of the new one, also of one that is not kept
 		}
 		if x := r.keep(e, s, f.Task); x != nil {
-			x.decided(f.Step, f.Why, f.Saw, f.Now)
+			x.decided(f.Step, f.Why, f.BasedOnSeq, f.DecidedAt)
 			if r.open == nil {
 				r.open = map[ralph.TaskID]*Receipt{}
 			}
@@ -121,10 +122,15 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 		r.ended(e, f, s)
 	case ralph.RequestAnswered:
 		r.request(f.Task, Request{
-			At: e.At, Kind: string(f.Request.Kind), Text: RequestWords(f.Request), Outcome: string(f.Verdict), Rule: f.Rule,
+			Seq: e.Seq, At: e.At, Kind: string(f.Request.Kind), Text: RequestWords(f.Request), Outcome: string(f.Verdict), Rule: f.Rule,
 		})
 	case ralph.Answered:
 		r.answered(f)
+	case ralph.Guided:
+		if x := r.open[f.Task]; x != nil {
+			x.By, x.Signature, x.Record, x.Usage, x.Confidence = f.By, f.Signature, f.Record, f.Usage, f.Confidence
+		}
+		r.close(f.Task, e, GuidedWords(f))
 	case ralph.Advised:
 		if x := r.open[f.Task]; x != nil {
 			x.Signature, x.Input, x.Record, x.Usage = f.Signature, f.Input, f.Record, f.Usage
@@ -135,8 +141,8 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 		}
 		r.close(f.Task, e, DecisionWords(f.Decision))
 	default:
-		if f, ok := e.Fact.(ralph.Asked); ok && f.Gate.InTurn {
-			r.request(f.Gate.Task, Request{At: e.At, Gate: f.Gate.ID, Kind: f.Gate.Kind, Text: OneLine(f.Gate.Text), Outcome: "open"})
+		if f, ok := e.Fact.(ralph.Asked); ok && f.Approval.InTurn {
+			r.request(f.Approval.Task, Request{Seq: e.Seq, At: e.At, Gate: f.Approval.ID, Kind: f.Approval.Kind, Text: OneLine(f.Approval.Text), Outcome: "open"})
 			return
 		}
 		if f, ok := e.Fact.(ralph.TurnEnded); ok {
@@ -152,7 +158,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 func (r *Receipts) ended(e ralph.Event, f ralph.TaskEnded, s *ralph.State) {
 	words := fmt.Sprintf("%s: %s", f.Status, OneLine(f.Why.Text))
 	r.close(f.ID, e, words)
-	if f.Saw == 0 {
+	if f.BasedOnSeq == 0 {
 		return
 	}
 	x := r.keep(e, s, f.ID)
@@ -160,13 +166,13 @@ func (r *Receipts) ended(e ralph.Event, f ralph.TaskEnded, s *ralph.State) {
 		return
 	}
 	step := ralph.Finish{Status: f.Status, Retry: f.Retry}
-	x.decided(step, f.Why, f.Saw, f.Now)
+	x.decided(step, f.Why, f.BasedOnSeq, f.DecidedAt)
 	x.Outcome = &Outcome{e.Seq, e.At, f.Kind(), words}
 }
 
 // decided fills in what was decided, on what, and why.
 func (x *Receipt) decided(step ralph.Step, why ralph.Why, saw int64, now time.Time) {
-	x.Step, x.What, x.Rule, x.Why, x.Saw, x.Now = step.StepName(), StepWords(step), why.Rule, why.Text, saw, now
+	x.Step, x.What, x.Rule, x.Why, x.BasedOnSeq, x.Now = step.StepName(), StepWords(step), why.Rule, why.Text, saw, now
 	x.Action, x.Reason, x.Confidence = "continue", why.Text, 1
 	switch step := step.(type) {
 	case ralph.Turn:
@@ -340,6 +346,8 @@ func StepWords(step ralph.Step) string {
 		return "run the checks before the work, at " + text.ShortHash(x.Commit)
 	case ralph.Decide:
 		return "decide what comes next"
+	case ralph.Guide:
+		return "guidance: " + string(x.Part)
 	case ralph.Prepare:
 		return "make the place of work ready"
 	case ralph.Merge:
@@ -348,6 +356,8 @@ func StepWords(step ralph.Step) string {
 		return "move the integration branch to " + text.ShortHash(x.To)
 	case ralph.Land:
 		return "land"
+	case ralph.Publish:
+		return "push " + x.Branch + " to " + x.Remote
 	case ralph.Shelve:
 		return "put the changes away: " + x.How
 	case ralph.Ask:
@@ -371,10 +381,10 @@ func outcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.Prepared:
 		return f.Task, orError(f.Error, orElse("ready at "+text.ShortHash(f.Head), f.Head, "ready"))
 	case ralph.Asked:
-		if f.Gate.InTurn {
+		if f.Approval.InTurn {
 			return "", "" // the turn goes on
 		}
-		return f.Gate.Task, "asked: " + string(f.Gate.ID)
+		return f.Approval.Task, "asked: " + string(f.Approval.ID)
 	case ralph.Compacted:
 		return f.Task, fmt.Sprintf("%s: %s -> %s tokens", f.How, Many(f.Before.Used), Many(f.After.Used))
 	case ralph.StepLost:
@@ -408,6 +418,8 @@ func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
 			return f.Task, "red before the work: " + OneLine(text.List(redNames(f), 3))
 		}
 		return f.Task, "all green before the work"
+	case ralph.Published:
+		return f.Task, orError(f.Error, "pushed "+f.Branch+" at "+text.ShortHash(f.Commit))
 	case ralph.Landed:
 		switch {
 		case len(f.Dirty) > 0:

@@ -99,7 +99,7 @@ func TestReceiptOutcomes(t *testing.T) {
 		"failed: no identity":                   last(ralph.Commit{}, ralph.Committed{Task: "t-0001", Error: "no identity"}),
 		"nothing to commit":                     last(ralph.Commit{}, ralph.Committed{Task: "t-0001"}),
 		"put away: stash":                       last(ralph.Shelve{}, ralph.Shelved{Task: "t-0001", How: "stash"}),
-		"asked: g-1":                            last(ralph.Ask{}, ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-0001"}}),
+		"asked: g-1":                            last(ralph.Ask{}, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "t-0001"}}),
 		"agent: 12.0k -> 900 tokens":            last(ralph.Compact{}, ralph.Compacted{Task: "t-0001", How: "agent", Before: ralph.ContextUse{Used: 12000}, After: ralph.ContextUse{Used: 900}}),
 		"skipped: by a person":                  last(ralph.Turn{}, ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskSkipped, Why: ralph.Why{Text: "by a person"}}),
 		"cut":                                   last(ralph.Turn{}, ralph.SessionStarted{ID: x.S.Session.ID, Mode: "autopilot", Resumed: true}),
@@ -235,7 +235,7 @@ func TestReceiptsInTheWordsOfADecision(t *testing.T) {
 		why := tt.why
 		why.Text = "so it is"
 		if f, ok := tt.step.(ralph.Finish); ok {
-			x.Add(ralph.TaskEnded{ID: "t-0001", Status: f.Status, Retry: f.Retry, Why: why, Saw: x.S.Seq})
+			x.Add(ralph.TaskEnded{ID: "t-0001", Status: f.Status, Retry: f.Retry, Why: why, BasedOnSeq: x.S.Seq})
 		} else {
 			x.Receipt("t-0001", tt.step, why)
 		}

@@ -24,7 +24,7 @@ func Concerns(e ralph.Event, s *ralph.State, id ralph.TaskID) bool {
 	case ralph.Merged:
 		return slices.Contains(f.Members, id)
 	case ralph.Asked:
-		return f.Gate.About == id
+		return f.Approval.About == id
 	}
 	t := s.Task(about)
 	return t != nil && slices.Contains(t.Members, id)
@@ -45,8 +45,8 @@ func ConcernedBy(e ralph.Event, s *ralph.State) []ralph.TaskID {
 	case ralph.Merged:
 		out = append(out, f.Members...)
 	case ralph.Asked:
-		if f.Gate.About != "" {
-			out = append(out, f.Gate.About)
+		if f.Approval.About != "" {
+			out = append(out, f.Approval.About)
 		}
 	}
 	if t := s.Task(about); t != nil {
@@ -62,7 +62,7 @@ func SlotOf(e ralph.Event, s *ralph.State) int {
 		return f.Slot
 	}
 	if t := s.Task(About(e.Fact)); t != nil {
-		return t.Run.Place.Slot
+		return t.Run.Worktree.Slot
 	}
 	return 0
 }
@@ -94,7 +94,7 @@ func Task(t *ralph.Task, history []string) string {
 	line("phase", t.Phase)
 	line("parent", string(t.Parent))
 	if t.Run.Iterations > 0 {
-		line("iterations", fmt.Sprint(t.Run.Iterations))
+		line(t.Counted()+"s", fmt.Sprint(t.Run.Iterations))
 		line("spent", fmt.Sprintf("%s, %s", ralph.Dollars(t.Run.Usage.Cost), ralph.Elapsed(t.Run.Spent)))
 	}
 	if t.Run.Last != nil {
@@ -133,13 +133,13 @@ func headlineAbove(r ralph.CheckResult) string {
 // place writes where a task's work lies and how far its merge is.
 func place(line func(name, value string), t *ralph.Task) {
 	r := t.Run
-	if r.Place.Slot > 0 {
-		line("slot", fmt.Sprint(r.Place.Slot))
+	if r.Worktree.Slot > 0 {
+		line("slot", fmt.Sprint(r.Worktree.Slot))
 	}
-	line("worktree", r.Place.Dir)
-	branch := r.Place.Branch
-	if branch != "" && r.Place.Base != "" {
-		branch += fmt.Sprintf(" (from %s)", text.ShortHash(r.Place.Base))
+	line("worktree", r.Worktree.Dir)
+	branch := r.Worktree.Branch
+	if branch != "" && r.Worktree.Base != "" {
+		branch += fmt.Sprintf(" (from %s)", text.ShortHash(r.Worktree.Base))
 	}
 	line("branch", branch)
 	line("commit", text.ShortHash(r.Commit))
@@ -182,7 +182,7 @@ func mergeState(t *ralph.Task) string {
 }
 
 func stuckWords(t *ralph.Task) string {
-	return fmt.Sprintf("may be stuck: %s without a change", text.Count(t.Run.Unchanged, "iteration"))
+	return fmt.Sprintf("may be stuck: %s without a change", text.Count(t.Run.Unchanged, t.Counted()))
 }
 
 // TaskList is `ralph task list`: a row for each task, in plan order, with what it

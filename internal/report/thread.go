@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -27,10 +29,43 @@ func threadLines(f ralph.Fact, s *ralph.State) []string {
 			word = "something has to change"
 		}
 		return []string{fmt.Sprintf("REVIEW: %s: %s: %s (confidence %.2g)", f.Task, word, OneLine(f.Reason), f.Confidence)}
+	case ralph.Guided:
+		return []string{fmt.Sprintf("GUIDANCE: %s: %s", f.Task, GuidedWords(f))}
 	case ralph.Decided:
 		return []string{fmt.Sprintf("DECIDED: %s: %s", f.Task, DecisionWords(f.Decision))}
 	}
 	return nil
+}
+
+// maxGuided is how much of each text of guidance a line shows.
+const maxGuided = 600
+
+// GuidedWords say in one line what a part of guidance has come to, and who says so.
+func GuidedWords(f ralph.Guided) string {
+	by := fmt.Sprintf("[%s, confidence %.2g]", f.By, f.Confidence)
+	words := string(f.Part) + ": "
+	switch {
+	case f.Outcome != ralph.GuidedAnswered:
+		return Clip(OneLine(words+"no answer that counts ("+f.Outcome+"): "+f.Reason), maxGuided)
+	case f.Part == ralph.GuideResearch:
+		return Clip(OneLine(words+f.Summary), maxGuided)
+	case f.Part == ralph.GuideRoute && f.Response != "":
+		words += f.Route + ": " + f.Response
+	case f.Part == ralph.GuideRoute:
+		words += f.Route + ": " + f.Reason
+	case f.Part == ralph.GuideUnderstand:
+		words += f.Understood
+		if len(f.Assumptions) > 0 {
+			words += "; taken for granted: " + strings.Join(f.Assumptions, "; ")
+		}
+	case f.Part == ralph.GuidePlan:
+		for i, s := range f.Steps {
+			words += fmt.Sprintf("%d. %s ", i+1, s.Text)
+		}
+	default:
+		words += string(f.Action) + ": " + cmp.Or(f.Directive, f.Reason)
+	}
+	return Clip(OneLine(words), maxGuided) + " " + OneLine(by)
 }
 
 // threadSummary is the last line of a session of threads.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -65,13 +66,14 @@ func Home(paths []string, home string) []string {
 // there, with what links lead to.
 func Found(patterns []string) []string {
 	var out []string
+	links := linkReader{}
 	for _, p := range patterns {
 		list := []string{p}
 		if strings.Contains(p, "*") {
 			list, _ = filepath.Glob(p) // a pattern that is none matches nothing
 		}
 		for _, name := range list {
-			if real, err := filepath.EvalSymlinks(name); err == nil {
+			if real, err := links.behind(name); err == nil {
 				out = append(out, real)
 			}
 		}
@@ -200,8 +202,9 @@ func unsettled(e os.DirEntry, now time.Time) bool {
 // kernels are what of /proc is no process's but the kernel's own. Root owns it, and writes it
 // without any right of root: what core_pattern names the kernel starts outside of every
 // sandbox. For others it stays as it is, since a sandbox inside could not mount its own /proc
-// over one that is covered in part.
-func kernels() []string {
+// over one that is covered in part. They are the same as long as the system runs, and to list
+// all of /proc takes as long as to start a process.
+var kernels = sync.OnceValue(func() []string {
 	list, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil // bubblewrap says so
@@ -216,7 +219,7 @@ func kernels() []string {
 		}
 	}
 	return out
-}
+})
 
 // ownDevice reports a device that bubblewrap makes anew.
 func ownDevice(p string) bool {
@@ -228,11 +231,38 @@ func Within(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
+// linkReader has what folders come to behind links: of a list of paths most lie in the same few,
+// and each part of a path costs a look.
+type linkReader map[string]string
+
+// behind is filepath.EvalSymlinks.
+func (l linkReader) behind(p string) (string, error) {
+	if !filepath.IsAbs(p) || filepath.Clean(p) != p || p == "/" {
+		return filepath.EvalSymlinks(p) // .. is another folder behind a link
+	}
+	dir, name := filepath.Dir(p), filepath.Base(p)
+	real, known := l[dir]
+	if !known {
+		var err error
+		if real, err = filepath.EvalSymlinks(dir); err != nil {
+			return "", err
+		}
+		l[dir] = real
+	}
+	at := filepath.Join(real, name)
+	info, err := os.Lstat(at)
+	if err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return filepath.EvalSymlinks(at)
+	}
+	return at, err
+}
+
 // there are the paths that exist, as they are behind links, each once, wider ones first.
 func there(paths []string) []string {
 	var out []string
+	links := linkReader{}
 	for _, p := range paths {
-		if real, err := filepath.EvalSymlinks(p); err == nil && filepath.IsAbs(p) {
+		if real, err := links.behind(p); err == nil && filepath.IsAbs(p) {
 			out = append(out, real)
 		}
 	}

@@ -18,6 +18,9 @@ type Happened struct {
 	Text     string
 	Rule     string
 	Why      string
+
+	Receipt int64                 // its number, where it has one
+	Thread  *ralph.ThreadDecision // what was decided after a turn of a thread
 }
 
 // Lately gathers what happened last, oldest first. It is given the facts in order.
@@ -36,7 +39,12 @@ func (l *Lately) Add(e ralph.Event, s *ralph.State) {
 		if l.log.Quiet() {
 			return // one more try while there is no network
 		}
-		x.Decision, x.Text, x.Rule, x.Why = true, report.StepWords(f.Step), f.Why.Rule, f.Why.Text
+		x.Decision, x.Receipt, x.Text, x.Rule, x.Why = true, e.Seq, report.StepWords(f.Step), f.Why.Rule, f.Why.Text
+		l.keep(x)
+		return
+	case ralph.Decided:
+		d := f.Decision
+		x.Decision, x.Receipt, x.Thread, x.Text, x.Rule, x.Why = true, e.Answers, &d, string(d.Action), d.Rule, d.Reason
 		l.keep(x)
 		return
 	case ralph.Asked:

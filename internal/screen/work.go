@@ -58,14 +58,14 @@ func WorkList(s *ralph.State, engine status.Engine, now time.Time) []Work {
 		out = append(out, w.stands(s, engine, now, waits))
 	}
 	for t := range s.Work() {
-		if t.Status != ralph.TaskActive || t.Run.Place.Slot != 0 || t.TakesSlot() && !t.IsBuild() {
+		if t.Status != ralph.TaskActive || t.Run.Worktree.Slot != 0 || t.TakesSlot() && !t.IsBuild() {
 			continue
 		}
 		if !t.IsBuild() && t.Run.TurnAt.IsZero() && status.DoingWords(s, t) == "" {
 			continue
 		}
 		w := Work{
-			At: t.ID, Task: t.ID, Name: t.Name, Kind: t.Kind, Agent: t.Run.Agent, Iteration: status.IterationOf(t), Of: t.MaxIterations,
+			At: t.ID, Task: t.ID, Name: t.Name, Kind: t.Kind, Agent: t.Run.Agent, Iteration: status.IterationOf(t), Of: status.MostIterations(t, 0),
 			Progress: t.Run.Progress, Unchanged: t.Run.Unchanged, Context: int(100 * t.Run.Context.Part()), Words: t.Run.Note,
 		}
 		if !t.IsBuild() {
@@ -91,7 +91,7 @@ func (w Work) stands(s *ralph.State, engine status.Engine, now time.Time, waits 
 	}
 	w.Turn = t.Run.TurnAt
 	wait, held := waits[w.At]
-	asks := slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.Task == w.At && g.Answerable(engine.Alive, now) })
+	asks := slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.Task == w.At && g.Answerable(engine.Alive, now) })
 	switch {
 	case !engine.Alive:
 		w.State = WorkCut

@@ -1,7 +1,6 @@
 package secrets
 
 import (
-	"fmt"
 	"index/suffixarray"
 	"maps"
 	"math"
@@ -10,14 +9,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pelletier/go-toml/v2"
-	"github.com/zricethezav/gitleaks/v8/config"
-
 	"github.com/ralph-loop/ralph"
 )
 
+//go:generate go test -run TestRulesAreGitleaks -count=1 . -args -update
+
 // ruleSet is the form of gitleaks's rules, as far as they use it. Rules that use
-// more are refused, not half understood.
+// more are refused by a test, not half understood.
 type ruleSet struct {
 	Title      string    `toml:"title"`
 	MinVersion string    `toml:"minVersion"`
@@ -60,7 +58,7 @@ func (a *allowlist) all() bool { return a.Condition == "AND" }
 // scanner applies the rules to fragments. A pattern is compiled when it is first
 // needed: most diffs need few of them, and all take longer than the rest of a scan.
 type scanner struct {
-	rules    ruleSet
+	rules    *ruleSet
 	patterns map[string]*regexp.Regexp
 	removed  *suffixarray.Index // what the patch takes away
 }
@@ -68,24 +66,12 @@ type scanner struct {
 // maxHits is how many secrets of one rule are told of a piece of a file: more say no more.
 const maxHits = 100
 
-func newScanner() (*scanner, error) {
-	r := read()
-	return &scanner{rules: r.set, patterns: map[string]*regexp.Regexp{}}, r.err
+func newScanner() *scanner {
+	return &scanner{rules: rules(), patterns: map[string]*regexp.Regexp{}}
 }
 
-// read decodes the rules when they are first needed: each task of a session has a diff.
-var read = sync.OnceValue(func() (r rulesRead) {
-	if err := toml.NewDecoder(strings.NewReader(config.DefaultConfig)).DisallowUnknownFields().Decode(&r.set); err != nil {
-		r.err = fmt.Errorf("read the rules for secrets: %w", err)
-	}
-	return r
-})
-
-// rulesRead are the rules, which nobody changes, or why they cannot be read.
-type rulesRead struct {
-	set ruleSet
-	err error
-}
+// rules are laid out when they are first needed: each task of a session has a diff.
+var rules = sync.OnceValue(gitleaksRules)
 
 // pattern compiles an expression of the rules; a test compiles all of them.
 func (s *scanner) pattern(text string) *regexp.Regexp {
@@ -112,7 +98,7 @@ func (s *scanner) scan(f fragment) []ralph.Finding {
 	if f.path != "" && s.any(s.rules.Allow.Paths, f.path) {
 		return nil
 	}
-	lower := strings.ToLower(f.text)
+	has := ruleKeywords().in(strings.ToLower(f.text))
 	var hits []hit
 	var out []ralph.Finding
 	for i := range s.rules.Rules {
@@ -121,7 +107,7 @@ func (s *scanner) scan(f fragment) []ralph.Finding {
 		case r.Path != "" && !s.pattern(r.Path).MatchString(f.path), s.pathAllowed(r, f.path):
 		case r.Regex == "":
 			out = append(out, ralph.Finding{Path: f.path, Kind: Kind, What: r.words()})
-		case len(r.Keywords) == 0 || slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(lower, k) }):
+		case has[i]:
 			hits = append(hits, s.apply(r, &f)...)
 		}
 	}

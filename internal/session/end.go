@@ -27,7 +27,7 @@ func (x *Session) shelve(ctx context.Context, executor *step.Executor) error {
 		facts, err := executor.Stash(ctx, s, t.ID)
 		errs = append(errs, err) // should it fail, the worktree stays as it is, which keeps the work as well
 		facts = append(facts, ralph.TaskEnded{
-			ID: t.ID, Status: ralph.TaskPending, Slot: t.Run.Place.Slot, Why: ralph.Why{Rule: "B-074", Text: "ended at once by a person"},
+			ID: t.ID, Status: ralph.TaskPending, Slot: t.Run.Worktree.Slot, Why: ralph.Why{Rule: "B-074", Text: "ended at once by a person"},
 		})
 		if err := x.journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 			return errors.Join(append(errs, err)...)

@@ -33,8 +33,8 @@ func (x *Session) startNotices(c *notify.Dispatcher) error {
 	c.Start(func(f ralph.NoticeFailed) {
 		// Should the disk be full, that shows at the next fact of the work.
 		_ = x.journal.Update(context.Background(), "engine", func(*ralph.State) ([]ralph.Fact, error) { return []ralph.Fact{f}, nil })
-	}, func(id ralph.GateID) bool {
-		return slices.ContainsFunc(x.journal.State().Gates, func(g *ralph.Gate) bool { return g.ID == id })
+	}, func(id ralph.ApprovalID) bool {
+		return slices.ContainsFunc(x.journal.State().Approvals, func(g *ralph.Approval) bool { return g.ID == id })
 	})
 	n := &notices{sounds: c.Sounds, letters: map[*notify.Letter]*follow.Follower[notify.Notice]{}}
 	wanted := map[string]bool{}

@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/profile"
+	"github.com/ralph-loop/ralph/internal/queue"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -35,7 +36,13 @@ func (x *Session) choosePlace(ctx context.Context) error {
 			Hint: "set isolation: auto, or parallel: 1", Kind: ralph.ErrUsage,
 		}
 	case x.Mode == "agent":
-		x.isolated = !x.DryRun && (c.Isolation == "worktree" || c.Parallel > 1)
+		if c.Land.How != string(ralph.LandCommit) && c.Isolation == "none" && !x.DryRun {
+			return &ralph.Refusal{
+				Why:  "land.how is " + c.Land.How + " (" + c.Where("land.how").String() + "): a branch for each spec needs worktrees, and isolation is none",
+				Hint: "set isolation: auto, or land.how: commit", Kind: ralph.ErrUsage,
+			}
+		}
+		x.isolated = !x.DryRun && (c.Isolation == "worktree" || c.Parallel > 1 || c.Land.How != string(ralph.LandCommit))
 		if !x.isolated && !x.DryRun && c.Isolation == "auto" && x.onlyLandlock() && landing.CanMerge(ctx, x.Repo) == nil {
 			x.isolated = true // it cannot keep anything of the checkout
 		}
@@ -132,7 +139,7 @@ func (x *Session) needsCheckout(s *ralph.State) error {
 	for _, t := range s.Plan.Tasks {
 		q := t.Run.Queue.State
 		open := t.Status != ralph.TaskDone && !t.LeftOut() // failed ones may be tried again
-		if open && t.Run.Place.Dir != "" || t.Status == ralph.TaskDone && q != "" && q != ralph.MergeMerged {
+		if open && t.Run.Worktree.Dir != "" || t.Status == ralph.TaskDone && q != "" && q != ralph.MergeMerged {
 			ids = append(ids, string(t.ID))
 		}
 	}
@@ -155,16 +162,13 @@ func (x *Session) goesOnWith(s *ralph.State) bool {
 	if s.Plan.File == "" || x.Mode != "agent" {
 		return x.Mode == "construct" && x.Only == s.Plan.File
 	}
-	next := ""
 	for _, spec := range s.Inbox {
 		if spec.Status == ralph.SpecActive {
 			return spec.File == s.Plan.File
 		}
-		if next == "" && spec.Status == ralph.SpecPending {
-			next = spec.File
-		}
 	}
-	return next == s.Plan.File
+	waiting := queue.Waiting(s)
+	return len(waiting) > 0 && waiting[0].File == s.Plan.File
 }
 
 // policyOf is what policy decides this session with.
@@ -176,6 +180,7 @@ func (x *Session) policyOf(planOnly bool) policy.Config {
 	}
 	x.Bound(&p, x.Env.Environ)
 	p.Unattended = x.Unattended
+	p.Watch = x.Watch && !planOnly
 	p.Session, p.Only, p.PlanOnly, p.Isolated = x.Mode, x.Only, planOnly, x.isolated
 	p.Commit = x.Mode == "agent"
 	p.AutoCommit = p.AutoCommit && x.Mode == "construct" // in agent mode D's one commit wins

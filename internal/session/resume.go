@@ -19,6 +19,18 @@ func (x *Session) Set(key, value string) {
 	x.Flags[key] = value
 }
 
+// Simple has the session work with less around it: one agent at a time, in the checkout, and nothing
+// is sent to outside services. Approvals, the never list and checks are as ever.
+func (x *Session) Simple() {
+	x.Set("parallel", "1")
+	x.Set("isolation", "none")
+	for _, key := range []string{"sync.github.enabled", "sync.jira.enabled", "sync.ado.enabled"} {
+		x.Set(key, "false")
+	}
+	x.Set("land.how", "commit")
+	x.Set("inbox.sources", "[]")
+}
+
 // askToResume settles whether an interrupted session goes on: agent mode resumes by
 // itself, the others ask where there is somebody to ask.
 func (x *Session) askToResume() error {

@@ -28,7 +28,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git/anchor"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/locate"
 	"github.com/ralph-loop/ralph/internal/notify"
+	"github.com/ralph-loop/ralph/internal/outbox"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -50,11 +52,11 @@ type Session struct {
 	AllowDirty bool
 	Trust      bool              // --trust: yes to what the repository brings along
 	isolated   bool              // agents work in worktrees
+	Watch      bool              // --watch: an empty inbox ends nothing
 	Web        bool              // --web: serve the dashboard meanwhile
 	KeepWeb    bool              // and after the end, until holdWeb
 	Unattended bool              // nobody will come: gates are over at once
 	Threads    []ralph.NewThread // auto: to begin with, beside those that the plan has
-	advisor    step.Advisor      // of threads; nil: the rules alone
 
 	*bootstrap.Parts
 	journal *journal.File
@@ -65,6 +67,7 @@ type Session struct {
 	notices *notices // nil before this process is the engine, and at its end; under mu
 	policy  policy.Config
 	hooks   *hooks            // nil before the session begins
+	outbox  *outbox.Outbox    // nil where nothing is sent to trackers
 	window  *dashboard.Server // the dashboard, when this process serves it
 
 	mu    sync.Mutex
@@ -72,6 +75,9 @@ type Session struct {
 	asked bool                    // by a signal, to stop
 
 	atOnce bool // it was ended at once
+
+	fleet   Fleet  // nil: all steps are carried out here
+	fleetAt string // where it is, "" for the settings'
 }
 
 // forced is the cause of an end at once: the second Ctrl+C. Processes
@@ -116,7 +122,7 @@ func (x *Session) Run(ctx context.Context) error {
 		return err
 	}
 	x.journal, err = journal.Open(journal.Options{
-		Root: x.Root, Inbox: x.Mode == "agent", Plan: true, NewID: workspace.NewID, Observe: x.observe, Me: workspace.Me(), Alive: proc.Alive,
+		Root: x.Root, Inbox: x.Mode == "agent", Plan: true, NewID: workspace.NewID, Observe: x.observe, Me: locate.Me(), Alive: proc.Alive,
 		Redact: workspace.RedactFacts(func() *redact.Redactor { return x.Parts.Redact }),
 	})
 	if err != nil {
@@ -143,11 +149,15 @@ func (x *Session) Run(ctx context.Context) error {
 	if x.hooks, err = x.openHooks(ctx); err != nil {
 		return x.diskFull(err)
 	}
+	if err := x.startSync(); err != nil {
+		return x.diskFull(err)
+	}
 	if err = x.diskFull(x.begin(ctx)); err == nil {
 		err = x.work(ctx)
 	}
 	x.anchor(ctx)
 	x.closeHooks(ctx)
+	x.endSync(ctx)
 	return err
 }
 
@@ -306,9 +316,19 @@ func (x *Session) work(ctx context.Context) error {
 
 	x.journal.Tolerate()
 	executor := x.Executor(x.Env, x.policy, x.console)
-	executor.Now, executor.Journal, executor.Advisor = x.journal.Now, x.journal, x.advisor
+	executor.Now, executor.Journal = x.journal.Now, x.journal
 	executor.DiskSpace = func() error { return workspace.DiskSpace(x.Root) }
-	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(executor), x.journal.Now)
+	endWatch, err := x.watch(runCtx)
+	if err != nil {
+		return x.broken(err)
+	}
+	defer endWatch()
+	doer, leave, err := x.doer(ctx, executor)
+	if err != nil {
+		return x.broken(err)
+	}
+	defer leave()
+	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(doer), x.journal.Now)
 	reason, err := engine.Run(host, x.policy)
 	if closeErr := host.Close(); err == nil {
 		err = closeErr
@@ -352,7 +372,7 @@ func (x *Session) observe(e ralph.Event, s *ralph.State) {
 		x.console.Note("%v", err)
 	}
 	x.hear(e, s)
-	if f, ok := e.Fact.(ralph.Control); ok && f.Now {
+	if f, ok := e.Fact.(ralph.Control); ok && f.Immediate {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if x.force != nil {

@@ -16,8 +16,10 @@ func (x *Session) openThreads() error {
 	if x.Mode != ralph.ModeAuto {
 		return nil
 	}
-	var err error
-	if x.advisor, err = x.Advisor(x.Env.Environ); err != nil {
+	if err := x.OpenModels(x.Env.Environ); err != nil {
+		return err
+	}
+	if err := x.OpenGuidance(x.Env.Environ, x.Threads); err != nil {
 		return err
 	}
 	open, err := x.openThreadsOf()
@@ -68,7 +70,7 @@ func (x *Session) placeThreads(ctx context.Context) error {
 	for _, t := range open {
 		begun := !t.Run.StartedAt.IsZero()
 		switch {
-		case begun && t.Run.Place.Dir != "":
+		case begun && t.Run.Worktree.Dir != "":
 			x.isolated = true
 		case begun && n > 1:
 			return &ralph.Refusal{

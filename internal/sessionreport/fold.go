@@ -21,7 +21,7 @@ const maxPoints = 500
 func (d *draft) result(all, current bool) *Result {
 	out := &Result{
 		Version: ResultVersion, Scope: "session", Facts: d.facts, Sessions: d.sessions(), Tasks: d.taskRows(),
-		Spans: d.spansNow(), Marks: report.OrEmpty(d.marks), Merges: report.OrEmpty(d.merges), Landings: report.OrEmpty(d.landings),
+		Spans: d.spansNow(), Marks: report.OrEmpty(d.marks), Merges: report.OrEmpty(d.merges), Landings: report.OrEmpty(d.landings), Outside: d.outside, Services: d.servicesNow(),
 		Gates: d.gatesNow(), Pauses: d.pausesNow(), Limits: report.OrEmpty(d.limits), Errors: report.OrEmpty(d.errors),
 		Rules: slices.Clone(report.OrEmpty(d.rules)), Spending: thin(d.points, maxPoints), Needs: []NeedRow{},
 	}
@@ -122,7 +122,7 @@ func (d *draft) taskRow(r *row) TaskRow {
 	x.Status, x.Reason, x.Merge = t.Status, report.OneLine(t.Run.Reason), q.State
 	x.StartedAt, x.EndedAt = t.Run.StartedAt, t.Run.EndedAt
 	x.Commit, x.NothingToChange = cmp.Or(x.Commit, t.Run.Commit), t.NothingToChange()
-	x.Worktree, x.Branch = t.Run.Place.Dir, t.Run.Place.Branch
+	x.Worktree, x.Branch = t.Run.Worktree.Dir, t.Run.Worktree.Branch
 	if q.State == ralph.MergeMerged {
 		x.MergeHow, x.MergeCommit = cmp.Or(x.MergeHow, report.MergeHow(t, "")), cmp.Or(x.MergeCommit, q.Commit)
 	} else {

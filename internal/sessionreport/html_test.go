@@ -151,8 +151,8 @@ func TestHTMLOfHostileWords(t *testing.T) {
 		x.Turn(id, time.Minute, func(f *ralph.TurnEnded) {
 			f.Agent, f.Exit, f.Err = evil, ralph.ExitFailed, &ralph.AgentError{Class: ralph.ErrorClass(evil), Message: evil}
 		})
-		x.Add(ralph.Asked{Gate: ralph.Gate{ID: ralph.GateID(evil), Kind: "question", Task: id, Text: evil}})
-		x.Add(ralph.Answered{ID: ralph.GateID(evil), Text: evil})
+		x.Add(ralph.Asked{Approval: ralph.Approval{ID: ralph.ApprovalID(evil), Kind: "question", Task: id, Text: evil}})
+		x.Add(ralph.Answered{ID: ralph.ApprovalID(evil), Text: evil})
 		x.Done(id, ralph.Finding{Path: evil, Kind: evil, What: evil})
 		x.Conflict(id, evil)
 		x.Add(ralph.Control{Want: ralph.WantPause, Cause: evil})

@@ -25,7 +25,7 @@ func (d *draft) endPause(at time.Time) {
 	}
 }
 
-func (d *draft) asked(g ralph.Gate, at time.Time) {
+func (d *draft) asked(g ralph.Approval, at time.Time) {
 	d.mark(g.Task, "asked", g.Text, at)
 	who := g.About
 	if who == "" {
@@ -75,7 +75,7 @@ func (g *GateRow) end(outcome string, at time.Time) {
 func (d *draft) withdrawGates(at time.Time) {
 	for i := range d.gates {
 		g := &d.gates[i]
-		if g.Outcome == "open" && !slices.ContainsFunc(d.state.Gates, func(x *ralph.Gate) bool { return x.ID == g.ID }) {
+		if g.Outcome == "open" && !slices.ContainsFunc(d.state.Approvals, func(x *ralph.Approval) bool { return x.ID == g.ID }) {
 			g.end("withdrawn", at)
 		}
 	}

@@ -111,6 +111,7 @@ type draft struct {
 	marks    []Mark
 	merges   []MergeRow
 	landings []LandingRow
+	outside  []OutsideRow
 	gates    []GateRow
 	pauses   []PauseRow
 	limits   []LimitRow
@@ -262,10 +263,11 @@ func (d *draft) add(e ralph.Event, s *ralph.State) {
 			r.note(e.At, "X-77", "the sandbox: "+report.RefusedWords(f))
 		}
 	case ralph.Asked:
-		d.asked(f.Gate, e.At)
+		d.asked(f.Approval, e.At)
 	case ralph.Answered:
 		d.answered(f, e.At)
 	default:
+		d.addOutside(e, s)
 		d.addWork(e, s)
 	}
 }

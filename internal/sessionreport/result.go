@@ -29,6 +29,8 @@ type Result struct {
 	Marks    []Mark        `json:"marks"`
 	Merges   []MergeRow    `json:"merges"`
 	Landings []LandingRow  `json:"landings"`
+	Outside  []OutsideRow  `json:"outside,omitempty"`
+	Services []ServiceRow  `json:"services,omitempty"` // as they stood at the end
 	Gates    []GateRow     `json:"gates"`
 	Pauses   []PauseRow    `json:"pauses"`
 	Limits   []LimitRow    `json:"limits"`
@@ -193,15 +195,15 @@ type LandingRow struct {
 
 // GateRow is a question or decision that waited for a person.
 type GateRow struct {
-	ID          ralph.GateID `json:"id"`
-	Kind        string       `json:"kind"`
-	Task        ralph.TaskID `json:"task,omitempty"` // of the plan, where there is one
-	Text        string       `json:"text"`
-	AskedAt     time.Time    `json:"asked_at"`
-	EndedAt     time.Time    `json:"ended_at,omitzero"`
-	WaitSeconds float64      `json:"wait_seconds"`
-	Outcome     string       `json:"outcome"` // open, answered, approved, denied, withdrawn
-	Answer      string       `json:"answer,omitempty"`
+	ID          ralph.ApprovalID `json:"id"`
+	Kind        string           `json:"kind"`
+	Task        ralph.TaskID     `json:"task,omitempty"` // of the plan, where there is one
+	Text        string           `json:"text"`
+	AskedAt     time.Time        `json:"asked_at"`
+	EndedAt     time.Time        `json:"ended_at,omitzero"`
+	WaitSeconds float64          `json:"wait_seconds"`
+	Outcome     string           `json:"outcome"` // open, answered, approved, denied, withdrawn
+	Answer      string           `json:"answer,omitempty"`
 }
 
 // PauseRow is a stretch in which nothing new was started.

@@ -19,7 +19,7 @@ const maxRows = 200
 // tables are the parts after the tasks, those that have something to say.
 func (r *Result) tables(at clockFormat) []report.Table {
 	all := []report.Table{
-		r.sessionTable(at), r.mergeTable(at), r.landingTable(at), r.gateTable(at),
+		r.sessionTable(at), r.mergeTable(at), r.landingTable(at), r.outsideTable(at), r.serviceTable(at), r.waitingTable(), r.gateTable(at),
 		r.pauseTable(at), r.errorTable(at), r.limitTable(at), r.ruleTable(), r.settingTable(),
 	}
 	return slices.DeleteFunc(all, func(t report.Table) bool { return len(t.Rows) == 0 })

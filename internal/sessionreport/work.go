@@ -25,7 +25,7 @@ func (d *draft) addWork(e ralph.Event, s *ralph.State) {
 		if _, open := d.open[f.Task]; !open { // it goes on where a session was cut, or after a person's word
 			slot := 0
 			if t := s.Task(f.Task); t != nil {
-				slot = t.Run.Place.Slot
+				slot = t.Run.Worktree.Slot
 			}
 			d.taskStarted(f.Task, slot, at)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/ralph-loop/ralph/internal/fastpath"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -42,6 +43,8 @@ type Set struct {
 	// Plain are calls, word for word, that are known to be held by nothing: they become the
 	// program at once, without a start of ralph.
 	Plain map[string][][]string
+	// Lookups are shared by the turns of a session; nil: each turn looks for all programs anew.
+	Lookups *Lookups
 }
 
 // Put fills dir, a folder of one turn, and returns env with PATH, GIT_CONFIG_* and
@@ -59,7 +62,8 @@ func (s Set) Put(dir string, env []string) ([]string, error) {
 			return nil, fmt.Errorf("lead the git hooks to their report: %w", err)
 		}
 	}
-	env, err := s.hooks(dir, env)
+	stamp := s.Lookups.stampOf(env)
+	env, err := s.hooks(dir, stamp, env)
 	if err != nil || len(s.Programs) == 0 {
 		return env, err
 	}
@@ -68,13 +72,13 @@ func (s Set) Put(dir string, env []string) ([]string, error) {
 		return nil, fmt.Errorf("make the folder of the shims: %w", err)
 	}
 	path := proc.Getenv(env, "PATH")
-	ask := "exec " + quote(s.Self) + " shim " + quote(dir) + " "
+	ask := "exec " + quote(s.Self) + " " + fastpath.Command + " " + quote(dir) + " "
 	shared := filepath.Join(dir, "ask") // for all that have no plain calls: each is a link to it
-	if err := write(shared, "#!/bin/sh\n"+ask+"\"${0##*/}\" \"$@\"\n"); err != nil {
+	if err := write(shared, s.interpreted(dir, "#!/bin/sh\n"+ask+"\"${0##*/}\" \"$@\"\n")); err != nil {
 		return nil, err
 	}
 	for _, name := range s.Programs {
-		real, err := Real(name, "", env)
+		real, err := s.Lookups.real(name, stamp, env)
 		if err != nil {
 			continue // not installed: it shall stay unknown, as programs that look for it expect
 		}
@@ -82,13 +86,26 @@ func (s Set) Put(dir string, env []string) ([]string, error) {
 		if calls := s.Plain[name]; len(calls) > 0 {
 			err = write(shim, "#!/bin/sh\n"+atOnce(calls, bin+string(filepath.ListSeparator)+path, real)+ask+quote(name)+" \"$@\"\n")
 		} else if err = os.Link(shared, shim); err != nil { // a file system without links
-			err = write(shim, "#!/bin/sh\n"+ask+quote(name)+" \"$@\"\n")
+			err = write(shim, s.interpreted(dir, "#!/bin/sh\n"+ask+quote(name)+" \"$@\"\n"))
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return append(env, EnvFolder+"="+bin, "PATH="+bin+string(filepath.ListSeparator)+path), nil
+}
+
+// longestLine is what every system reads of a script's first line.
+const longestLine = 127
+
+// interpreted is a shim whose interpreter is ralph itself, which spares the start of a shell;
+// where the first line of a script cannot say that, it is the script for sh.
+func (s Set) interpreted(dir, script string) string {
+	line := "#!" + s.Self + " " + fastpath.Script + dir
+	if len(line) >= longestLine || strings.Count(line, " ") != 1 || strings.ContainsAny(line, "\t\n\r") || !filepath.IsAbs(s.Self) {
+		return script
+	}
+	return line + "\n"
 }
 
 // atOnce is what a shim begins with: a call that is plain becomes the real program, as long as
@@ -175,8 +192,8 @@ func clientHooks() []string {
 // hooks puts git hooks before those of the repository, by the environment alone: no file
 // of git's settings changes, and a person's own git never sees them. What core.hooksPath
 // is without us is found out when a hook runs, so that husky and its like keep working.
-func (s Set) hooks(dir string, env []string) ([]string, error) {
-	git, err := Real("git", "", env)
+func (s Set) hooks(dir, stamp string, env []string) ([]string, error) {
+	git, err := s.Lookups.real("git", stamp, env)
 	if err != nil {
 		return env, nil // nothing to hook into
 	}

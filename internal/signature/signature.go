@@ -11,8 +11,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -54,16 +56,32 @@ type Prompt struct {
 
 // All are all signatures, by their names.
 func All() []Info {
-	list := []Info{
-		Decision().Info(), ToolInput().Info(), Review().Info(),
-		Router().Info(), Understanding().Info(), Planning().Info(), Directive().Info(),
-	}
-	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	list := slices.SortedFunc(maps.Values(known()), func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-// Info says what the signature is.
+// Info says what the signature is. It is asked for with every decision, and takes half a
+// millisecond to make.
 func (s Signature[In, Out]) Info() Info {
+	if i, ok := known()[s.name]; ok && i.Version == s.version {
+		return i
+	}
+	return s.info()
+}
+
+// known are the signatures by their names, made once.
+var known = sync.OnceValue(func() map[string]Info {
+	all := map[string]Info{}
+	for _, i := range []Info{
+		Decision().info(), ToolInput().info(), Review().info(),
+		Router().info(), Understanding().info(), Planning().info(), Directive().info(),
+	} {
+		all[i.Name] = i
+	}
+	return all
+})
+
+func (s Signature[In, Out]) info() Info {
 	in, out := schemaOf[In](), schemaOf[Out]()
 	i := Info{Name: s.name, Version: s.version, Purpose: s.purpose, Prompt: s.system(in, out), Input: encoded(in), Output: encoded(out)}
 	sum := sha256.Sum256(encoded(i))

@@ -3,6 +3,7 @@
 package soak
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func TestAgentsThatMisbehave(t *testing.T) {
 }
 
 func misbehaviours() []misbehaviour {
-	return append(processes(), append(outputs(), gitters()...)...)
+	return slices.Concat(some(3, processes()), some(1, outputs()), some(1, gitters()))
 }
 
 // processes misbehave as processes do.

@@ -84,13 +84,13 @@ func (a *audit) look(e ralph.Event) {
 			a.says(e, "%s is wanted", x.Want)
 		case t.IsBuild() && a.c.ApproveStart && !x.Approved:
 			a.says(e, "nobody approved the start")
-		case t.IsBuild() && x.Auto == ralph.Stepwise && !t.Run.Approved && !t.Run.Assigned && t.Run.Answered == 0:
+		case t.IsBuild() && x.Auto == ralph.Stepwise && !t.Run.Approved && !t.Run.Assigned && t.Run.AnsweredAtIteration == 0:
 			a.says(e, "nobody approved %s", f.ID)
-		case t.IsBuild() && x.Auto == ralph.Semi && !t.Run.Assigned && t.Run.Answered == 0:
+		case t.IsBuild() && x.Auto == ralph.Semi && !t.Run.Assigned && t.Run.AnsweredAtIteration == 0:
 			a.says(e, "nobody assigned %s", f.ID)
 		}
 		for _, other := range a.s.Plan.Tasks {
-			if f.Slot > 0 && other.ID != f.ID && other.Run.Place.Slot == f.Slot {
+			if f.Slot > 0 && other.ID != f.ID && other.Run.Worktree.Slot == f.Slot {
 				a.says(e, "slot %d is that of %s", f.Slot, other.ID)
 			}
 		}
@@ -125,7 +125,7 @@ func (a *audit) keeps() {
 		a.kept[i.Branch] = true
 	}
 	for _, t := range a.s.Plan.Tasks {
-		a.kept[t.Run.Place.Branch] = true
+		a.kept[t.Run.Worktree.Branch] = true
 	}
 }
 
@@ -144,8 +144,8 @@ func (a *audit) step(e ralph.Event, f ralph.StepStarted) {
 		return
 	case t.Run.InFlight != 0:
 		a.says(e, "a second step of %s beside fact %d", f.Task, t.Run.InFlight)
-	case f.Saw != a.s.Seq:
-		a.says(e, "it saw fact %d and follows fact %d", f.Saw, a.s.Seq)
+	case f.BasedOnSeq != a.s.Seq:
+		a.says(e, "it saw fact %d and follows fact %d", f.BasedOnSeq, a.s.Seq)
 	case !x.Live():
 		a.says(e, "no session runs")
 	}
@@ -154,13 +154,13 @@ func (a *audit) step(e ralph.Event, f ralph.StepStarted) {
 	if !ok {
 		return
 	}
-	if l := a.s.Limit(turn.Agent); l != nil && !l.Over(f.Now) {
-		a.says(e, "%s is at its limit (hard: %v) for another %s", turn.Agent, l.Hard, l.Until.Sub(f.Now).Round(time.Millisecond))
+	if l := a.s.Limit(turn.Agent); l != nil && !l.Over(f.DecidedAt) {
+		a.says(e, "%s is at its limit (hard: %v) for another %s", turn.Agent, l.Hard, l.Until.Sub(f.DecidedAt).Round(time.Millisecond))
 	}
 	if x.Want == ralph.WantPause || x.Want == ralph.WantStop {
 		a.says(e, "a turn of %s while %s is wanted", f.Task, x.Want)
 	}
-	if over, why := policy.OverBudget(&a.s, a.c, f.Now); over {
+	if over, why := policy.OverBudget(&a.s, a.c, f.DecidedAt); over {
 		a.says(e, "a turn of %s although the session ends: %s", f.Task, why)
 	}
 	if turn.Agent != a.c.Agents[0] {

@@ -33,6 +33,9 @@ const crowdSettings = "  timeout: 6s\n"
 // done task exactly once, and nothing is left over (B-006, B-062 to B-082, B-088,
 // B-095, P-14, X-27, X-28, X-72). SOAK_TIME bounds the part with kills.
 func TestCrowdKilledAtRandom(t *testing.T) {
+	if !long() {
+		t.Skip("it takes minutes: make soak runs it")
+	}
 	t.Parallel()
 	most, tasks := soakTime(t), 200
 	if most < 2*time.Minute {

@@ -4,6 +4,7 @@
 // checkout beside them, disks that are full or read-only, many processes at once. It has no code of its own besides tests, and it does not own what a single
 // package promises: those tests lie with it.
 //
-// The default suite runs a short form of each; `go test -tags soak -timeout 60m
-// ./internal/soak` runs all of it (SOAK_TIME, default 2m, bounds the random part).
+// The default suite runs one or two cases of each; .ci/run has all cases and seconds of what is
+// drawn (-tags soak -short); `go test -tags soak -timeout 60m ./internal/soak` runs every fact
+// and the large floods as well (SOAK_TIME, default 2m, bounds the random part).
 package soak

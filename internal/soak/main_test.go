@@ -244,9 +244,18 @@ func write(t *testing.T, path, text string) {
 // with -short, so that it takes seconds), and where SOAK_SEED says what is drawn.
 func drawn(t *testing.T) {
 	t.Helper()
-	if !random && os.Getenv("SOAK_SEED") == "" {
+	if !tagged && os.Getenv("SOAK_SEED") == "" {
 		t.Skip("it draws what happens: -tags soak runs it, for seconds with -short")
 	}
+}
+
+// some are the first n of a table's cases in the suite of every day, and all of them with
+// -tags soak, as .ci/run has it.
+func some[T any](n int, cases []T) []T {
+	if tagged {
+		return cases
+	}
+	return cases[:min(n, len(cases))]
 }
 
 // soakTime bounds the random part of a long test.

@@ -5,29 +5,32 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/services"
 )
 
 // StatusJSON is `ralph status --json`: the record on top, the rest under names.
 type StatusJSON struct {
 	Version int `json:"version"`
 	StatusRecord
-	Engine Engine        `json:"engine"`
-	Stage  Stage         `json:"stage"`
-	Stats  Stats         `json:"stats"`
-	Gates  []*ralph.Gate `json:"gates"`
+	Engine Engine            `json:"engine"`
+	Stage  Stage             `json:"stage"`
+	Stats  Stats             `json:"stats"`
+	Gates  []*ralph.Approval `json:"gates"`
+	// Services are the outside services that were asked or sent something; absent when there are none.
+	Services []services.Row `json:"services,omitempty"`
 }
 
 // All is all that there is to say about where the work stands.
 func All(s *ralph.State, engine Engine, now time.Time) StatusJSON {
-	return StatusJSON{1, Of(s, engine, now), engine, QueryStage(s), QueryStats(s, now), QueryGates(s)}
+	return StatusJSON{1, Of(s, engine, now), engine, QueryStage(s), QueryStats(s, now), QueryGates(s), services.List(s, now)}
 }
 
 // QueryGates lists what waits for a person.
-func QueryGates(s *ralph.State) []*ralph.Gate {
-	if s.Gates == nil {
-		return []*ralph.Gate{}
+func QueryGates(s *ralph.State) []*ralph.Approval {
+	if s.Approvals == nil {
+		return []*ralph.Approval{}
 	}
-	return s.Gates
+	return s.Approvals
 }
 
 // RuleRecord is a rule as `ralph rules --json` prints it.

@@ -154,7 +154,7 @@ func waits(s *ralph.State, now time.Time) []WaitRecord {
 // waitOf is what a task at work waits for, between two turns.
 func waitOf(s *ralph.State, t *ralph.Task, now time.Time) (WaitRecord, bool) {
 	r := t.Run
-	if t.Status != ralph.TaskActive || r.InFlight != 0 || s.Gate(t.ID) != nil {
+	if t.Status != ralph.TaskActive || r.InFlight != 0 || s.ApprovalOf(t.ID) != nil {
 		return WaitRecord{}, false
 	}
 	w := WaitRecord{Task: t.ID, Agent: cmp.Or(r.Agent, s.Session.Agent)}

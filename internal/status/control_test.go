@@ -128,12 +128,12 @@ func TestStatusOfModesAndGates(t *testing.T) {
 		x.Want(t, x.Status(storytest.Alive(), "Mode"), want)
 	}
 	x.End("t-0001", ralph.TaskPending, "D-051", "released", false)
-	x.Add(ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Gate: ralph.Gate{ID: "g-0001", Kind: ralph.GateStep, Task: "t-0002", Text: "start Two?", Deadline: x.Now.Add(time.Hour)}})
+	x.Add(ralph.ModeSet{Mode: ralph.Stepwise}, ralph.Asked{Approval: ralph.Approval{ID: "g-0001", Kind: ralph.ApprovalStep, Task: "t-0002", Text: "start Two?", Deadline: x.Now.Add(time.Hour)}})
 	x.Want(t, x.Status(storytest.Alive(), "Needs you", "Engine"),
 		"Needs you:", "  g-0001  step  t-0002  start Two?, until "+x.Hour(time.Hour)+" (in 1h 0m)",
 		"      ralph approve g-0001   or   ralph deny g-0001 --reason \"...\"   (ralph gates g-0001 shows it)",
 		"Engine:  waiting_user, pid 42")
-	x.Add(ralph.Answered{ID: "g-0001", Verdict: ralph.Approved}, ralph.Asked{Gate: ralph.Gate{ID: "g-0002", Kind: ralph.GateStart, Text: "ralph autopilot wants to start on 2 tasks"}})
+	x.Add(ralph.Answered{ID: "g-0001", Verdict: ralph.Approved}, ralph.Asked{Approval: ralph.Approval{ID: "g-0002", Kind: ralph.ApprovalStart, Text: "ralph autopilot wants to start on 2 tasks"}})
 	x.Want(t, x.Status(storytest.Alive(), "Needs you"),
 		"Needs you:", "  g-0002  start  ralph autopilot wants to start on 2 tasks",
 		"      ralph approve g-0002   or   ralph deny g-0002 --reason \"...\"   (ralph gates g-0002 shows it)")

@@ -49,12 +49,12 @@ type MorningFigures struct {
 
 // MorningNeed is one thing that waits for a person, with the command that helps.
 type MorningNeed struct {
-	Kind    string         `json:"kind"` // failed, or the kind of its gate or need
-	What    string         `json:"what"`
-	Command string         `json:"command"`
-	Tasks   []ralph.TaskID `json:"tasks"`
-	Spec    ralph.SpecID   `json:"spec_id,omitempty"` // of a spec that failed
-	Gate    ralph.GateID   `json:"gate,omitempty"`
+	Kind    string           `json:"kind"` // failed, or the kind of its gate or need
+	What    string           `json:"what"`
+	Command string           `json:"command"`
+	Tasks   []ralph.TaskID   `json:"tasks"`
+	Spec    ralph.SpecID     `json:"spec_id,omitempty"` // of a spec that failed
+	Gate    ralph.ApprovalID `json:"gate,omitempty"`
 }
 
 // LandedRow is a spec or a task whose work is where it belongs.
@@ -77,19 +77,19 @@ type LandedRow struct {
 
 // StillRow is a stretch of time in which something stood still.
 type StillRow struct {
-	Kind    ralph.StillKind `json:"kind"`
-	From    time.Time       `json:"from"`
-	To      time.Time       `json:"to"`
-	Lasts   bool            `json:"lasts,omitempty"` // To is now
-	Seconds float64         `json:"seconds"`
-	What    string          `json:"what"`            // for people
-	Why     string          `json:"why,omitempty"`   // in the words of whoever noticed
-	Ended   string          `json:"ended,omitempty"` // what ended it
-	Agent   string          `json:"agent,omitempty"`
-	Task    ralph.TaskID    `json:"task,omitempty"`
-	Gate    ralph.GateID    `json:"gate,omitempty"`
-	Tries   int             `json:"tries,omitempty"`
-	Until   time.Time       `json:"until,omitzero"` // lasts: when it should end by itself
+	Kind    ralph.StillKind  `json:"kind"`
+	From    time.Time        `json:"from"`
+	To      time.Time        `json:"to"`
+	Lasts   bool             `json:"lasts,omitempty"` // To is now
+	Seconds float64          `json:"seconds"`
+	What    string           `json:"what"`            // for people
+	Why     string           `json:"why,omitempty"`   // in the words of whoever noticed
+	Ended   string           `json:"ended,omitempty"` // what ended it
+	Agent   string           `json:"agent,omitempty"`
+	Task    ralph.TaskID     `json:"task,omitempty"`
+	Gate    ralph.ApprovalID `json:"gate,omitempty"`
+	Tries   int              `json:"tries,omitempty"`
+	Until   time.Time        `json:"until,omitzero"` // lasts: when it should end by itself
 }
 
 // OpenRow is a spec or a task that is not done and needs nobody now.
@@ -187,7 +187,8 @@ func (n *Night) Add(e ralph.Event, s *ralph.State) {
 // looked, a file was read again.
 func quiet(f ralph.Fact) bool {
 	switch f.(type) {
-	case ralph.NoticeFailed, ralph.HookRan, ralph.ViewRead, ralph.RuleRevoked:
+	case ralph.NoticeFailed, ralph.HookRan, ralph.ViewRead, ralph.RuleRevoked,
+		ralph.PushWanted, ralph.PushTried, ralph.Pushed, ralph.PushFailed, ralph.PushRefused, ralph.PushDropped, ralph.ServiceLimited, ralph.ServiceRetried, ralph.BreakerMoved:
 		return true
 	}
 	return false
@@ -371,7 +372,7 @@ func atWork(worked []ralph.Period, s *ralph.State, engine Engine, now time.Time)
 	if engine.Alive {
 		for t := range s.Work() {
 			tries := slices.ContainsFunc(s.Stood.List, func(y ralph.Still) bool { return y.Open() && y.Agent == t.Run.Agent && !y.TryAt.IsZero() })
-			asked := slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.Task == t.ID })
+			asked := slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.Task == t.ID })
 			if !t.Run.TurnAt.IsZero() && !tries && !asked {
 				out = append(out, ralph.Period{From: t.Run.TurnAt, To: now})
 			}

@@ -18,7 +18,7 @@ func night(rt *rapid.T) *storytest.Story {
 	x := storytest.New()
 	tasks := []ralph.TaskID{"t-1", "t-2", "t-3", "t-4"}
 	x.Begin(ralph.Task{ID: "t-1", Name: "one"}, ralph.Task{ID: "t-2", Name: "two"}, ralph.Task{ID: "t-3", Name: "three", Deps: []ralph.TaskID{"t-1"}}, ralph.Task{ID: "t-4", Name: "four"})
-	var gates []ralph.GateID
+	var gates []ralph.ApprovalID
 	for range rapid.IntRange(1, 60).Draw(rt, "facts") {
 		id := rapid.SampledFrom(tasks).Draw(rt, "task")
 		d := time.Duration(rapid.IntRange(0, 5000).Draw(rt, "seconds")) * time.Second
@@ -37,9 +37,9 @@ func night(rt *rapid.T) *storytest.Story {
 		case 5:
 			x.Add(ralph.Control{Want: ralph.WantRun})
 		case 6:
-			g := ralph.GateID("g-" + string(rune('a'+len(gates))))
+			g := ralph.ApprovalID("g-" + string(rune('a'+len(gates))))
 			gates = append(gates, g)
-			x.Add(ralph.Asked{Gate: ralph.Gate{ID: g, Kind: "question", Task: id, Text: "which?", InTurn: rapid.Bool().Draw(rt, "in turn")}})
+			x.Add(ralph.Asked{Approval: ralph.Approval{ID: g, Kind: "question", Task: id, Text: "which?", InTurn: rapid.Bool().Draw(rt, "in turn")}})
 		case 7:
 			if len(gates) > 0 {
 				x.Add(ralph.Answered{ID: rapid.SampledFrom(gates).Draw(rt, "gate"), Text: "this"})

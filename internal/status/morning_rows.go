@@ -118,7 +118,7 @@ func openTask(s *ralph.State, t *ralph.Task) OpenRow {
 		}
 		row.Why = cmp.Or(row.Why, "not begun")
 	case t.Status == ralph.TaskActive:
-		row.Why = fmt.Sprintf("at work, iteration %d", IterationOf(t))
+		row.Why = fmt.Sprintf("at work, %s %d", t.Counted(), IterationOf(t))
 	}
 	return row
 }

@@ -84,7 +84,7 @@ func TestMorningTellsEachStandstill(t *testing.T) {
 			x.Add(ralph.Control{Want: ralph.WantRun})
 		}, ralph.StillFailures, time.Hour, "a person let it go on"},
 		"a question": {func(x *storytest.Story) {
-			x.Add(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "which port?"}})
+			x.Add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "t-1", Text: "which port?"}})
 			x.Pass(time.Hour)
 			x.Add(ralph.Answered{ID: "g-1", Text: "7777"})
 		}, ralph.StillPerson, time.Hour, "answered"},

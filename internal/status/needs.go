@@ -13,9 +13,9 @@ import (
 
 // Need is one thing that waits for a person, with the command that helps.
 type Need struct {
-	Kind    string         // failures, limits, assign, stalled, file, landing, or the kind of its gate
-	Gate    *ralph.Gate    // what asks; nil for what is no gate
-	Tasks   []ralph.TaskID // that it is about
+	Kind    string          // failures, limits, assign, stalled, file, landing, or the kind of its gate
+	Gate    *ralph.Approval // what asks; nil for what is no gate
+	Tasks   []ralph.TaskID  // that it is about
 	What    string
 	Command string
 }
@@ -30,7 +30,7 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		switch kind := pauseKind(s); {
 		case kind == ralph.PauseFailures:
 			what := fmt.Sprintf("paused: %s failed in a row: %s", text.Count(x.TaskFailures, "task"), report.IDs(x.Streak))
-			out = append(out, Need{Kind: "failures", Tasks: x.Streak, What: what, Command: action.Commands("[[retry <task>]], then [[resume]]")})
+			out = append(out, Need{Kind: "failures", Tasks: x.Streak, What: what, Command: action.Commands(againWords(s, x.Streak) + ", then [[resume]]")})
 		case kind == ralph.PauseLimits && login(s, now) != nil:
 			l := login(s, now)
 			out = append(out, Need{Kind: "login", What: fmt.Sprintf("paused: %s is not logged in", l.Agent), Command: action.Commands(loginCommand(l))})
@@ -38,7 +38,7 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 			out = append(out, Need{Kind: "limits", What: "paused: every agent is at its limit", Command: action.Commands("[[resume]]")})
 		}
 	}
-	for _, g := range s.Gates {
+	for _, g := range s.Approvals {
 		if !g.Answerable(engine.Alive, now) {
 			continue // who asked is gone; its turn runs again
 		}
@@ -67,7 +67,24 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		what := fmt.Sprintf("%s does not land on %s: %s", l.Branch, report.BaseWords(l.Base), report.OneLine(text.List(l.Held, 5)))
 		out = append(out, Need{Kind: "landing", What: what, Command: action.Commands(command)})
 	}
-	return out
+	return append(out, serviceNeeds(s, now)...)
+}
+
+// againWords name what has tasks worked on again: threads go on, others are tried once more.
+func againWords(s *ralph.State, ids []ralph.TaskID) string {
+	var threads, tasks bool
+	for _, id := range ids {
+		t := s.Task(id)
+		thread := t != nil && t.Run.Thread != nil
+		threads, tasks = threads || thread, tasks || !thread
+	}
+	switch {
+	case threads && tasks:
+		return "[[thread-continue <thread>]] or [[retry <task>]]"
+	case threads:
+		return "[[thread-continue <thread>]]"
+	}
+	return "[[retry <task>]]"
 }
 
 // login is the first agent that somebody has to log in to, nil for none.
@@ -87,7 +104,7 @@ func loginCommand(l *ralph.Limit) string {
 	return l.Login + ", then [[resume]]"
 }
 
-func gateNeed(g *ralph.Gate, now time.Time) Need {
+func gateNeed(g *ralph.Approval, now time.Time) Need {
 	who := g.Task
 	if g.About != "" {
 		who = g.About

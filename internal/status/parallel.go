@@ -15,18 +15,18 @@ import (
 // slots are the busy slots, by number.
 func slots(s *ralph.State) []SlotRecord {
 	out := []SlotRecord{}
-	usual := report.SettingsOf(s.Session.Config).MaxIterations
+	settings := report.SettingsOf(s.Session.Config)
 	for t := range s.Work() {
-		if t.Run.Place.Slot == 0 || t.Status != ralph.TaskActive {
+		if t.Run.Worktree.Slot == 0 || t.Status != ralph.TaskActive {
 			continue
 		}
 		r := SlotRecord{
-			Slot: t.Run.Place.Slot, Task: report.WorkOf(t), Kind: string(report.KindOf(s, t.ID)), Name: t.Name, Iteration: IterationOf(t), Doing: DoingWords(s, t),
-			MaxIterations: cmp.Or(t.MaxIterations, usual), Progress: t.Run.Progress, Note: t.Run.Note, Worktree: t.Run.Place.Dir,
+			Slot: t.Run.Worktree.Slot, Task: report.WorkOf(t), Kind: string(report.KindOf(s, t.ID)), Name: t.Name, Iteration: IterationOf(t), Doing: DoingWords(s, t),
+			MaxIterations: MostIterations(t, settings.MaxIterations), Progress: t.Run.Progress, Note: t.Run.Note, Worktree: t.Run.Worktree.Dir,
 			StartedAt: t.Run.StartedAt, Stuck: t.Run.Warned, Unchanged: t.Run.Unchanged,
 		}
-		r.Agent, r.ContextPercent, r.at = t.Run.Agent, report.InPercent(t.Run.Context.Part()), t.ID
-		r.Progressless = progressless(s, t)
+		r.Agent, r.ContextPercent, r.at, r.counted = t.Run.Agent, report.InPercent(t.Run.Context.Part()), t.ID, t.Counted()
+		r.Progressless = progressless(t, settings.OnlyCommits)
 		_, r.Waits = waitOf(s, t, s.At) // with the wait's end comes a fact
 		r.filling = slices.Contains(t.Run.Alerts, ralph.AlertContext)
 		out = append(out, r)
@@ -35,13 +35,22 @@ func slots(s *ralph.State) []SlotRecord {
 	return out
 }
 
+// MostIterations is how many iterations a task may take, 0 for as many as it likes; usual is the limit
+// of those without one of their own. A thread has its own limit of turns or none.
+func MostIterations(t *ralph.Task, usual int) int {
+	if th := t.Run.Thread; th != nil {
+		return plus(th.Limits.Turns, th.More.Turns)
+	}
+	return cmp.Or(t.MaxIterations, usual)
+}
+
 // progressless says for how long a task has made no progress, as task.progress counts it.
-func progressless(s *ralph.State, t *ralph.Task) string {
+func progressless(t *ralph.Task, onlyCommits bool) string {
 	what := "change"
-	if report.SettingsOf(s.Session.Config).OnlyCommits {
+	if onlyCommits {
 		what = "commit"
 	}
-	return text.Count(t.Run.Unchanged, "iteration") + " without a " + what
+	return text.Count(t.Run.Unchanged, t.Counted()) + " without a " + what
 }
 
 // mergeQueue are the done tasks whose work is not merged yet, in order of arrival.
@@ -66,9 +75,9 @@ func mergeQueue(s *ralph.State) []QueueRecord {
 }
 
 // gateAbout is the open gate before a task's merge, nil when there is none.
-func gateAbout(s *ralph.State, id ralph.TaskID) *ralph.Gate {
-	for _, g := range s.Gates {
-		if g.Kind == ralph.GateMerge && g.About == id {
+func gateAbout(s *ralph.State, id ralph.TaskID) *ralph.Approval {
+	for _, g := range s.Approvals {
+		if g.Kind == ralph.ApprovalMerge && g.About == id {
 			return g
 		}
 	}
@@ -87,7 +96,7 @@ func queueWords(s *ralph.State, t *ralph.Task) (doing, words string) {
 		case x.Kind == ralph.KindMerge && slices.Contains(x.Members, t.ID):
 			return "merging", "being merged"
 		case x.Kind == ralph.KindResolve && x.Parent == t.ID:
-			return "resolving", fmt.Sprintf("%s; an agent mends it in slot %d", unfitWords(t), x.Run.Place.Slot)
+			return "resolving", fmt.Sprintf("%s; an agent mends it in slot %d", unfitWords(t), x.Run.Worktree.Slot)
 		}
 	}
 	q := t.Run.Queue
@@ -158,7 +167,7 @@ func slotWords(r SlotRecord, now time.Time) string {
 	if r.Kind == string(ralph.KindResolve) {
 		head = report.OneLine(r.Name)
 	}
-	parts := []string{head, fmt.Sprintf("iteration %d", r.Iteration)}
+	parts := []string{head, fmt.Sprintf("%s %d", r.counted, r.Iteration)}
 	if r.MaxIterations > 0 {
 		parts[1] += fmt.Sprintf("/%d", r.MaxIterations)
 	}
@@ -197,5 +206,5 @@ func landingWords(l *LandingRecord) string {
 
 // mergeAsked reports whether a gate is open about a task's merge.
 func mergeAsked(s *ralph.State, t *ralph.Task) bool {
-	return slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.Kind == ralph.GateMerge && g.About == t.ID })
+	return slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.Kind == ralph.ApprovalMerge && g.About == t.ID })
 }

@@ -32,7 +32,7 @@ func TestStatusOfACrew(t *testing.T) {
 	x.Clean("t-0004")
 	x.Waits("notes.txt")
 	hold := x.Merge("t-0005")
-	x.Add(ralph.Asked{Gate: ralph.Gate{ID: "g-1a2b", Kind: ralph.GateMerge, Task: hold, About: "t-0005", Text: "weakens tests"}})
+	x.Add(ralph.Asked{Approval: ralph.Approval{ID: "g-1a2b", Kind: ralph.ApprovalMerge, Task: hold, About: "t-0005", Text: "weakens tests"}})
 	x.Start("t-0001", 1)
 	x.Turn("t-0001", time.Minute, func(f *ralph.TurnEnded) {
 		f.Signal = ralph.Signal{Kind: ralph.SignalProgress, Percent: 40, Text: "tests written"}

@@ -96,7 +96,7 @@ func QueryTask(t *ralph.Task) TaskRecord {
 	x, q := t.Run, t.Run.Queue
 	r.NothingToChange = t.NothingToChange()
 	r.StartedAt, r.EndedAt, r.Progress, r.Note, r.Stuck, r.Assigned, r.Skip = x.StartedAt, x.EndedAt, x.Progress, x.Note, x.Warned, x.Assigned, x.Skip
-	r.Slot, r.Worktree, r.Branch = x.Place.Slot, x.Place.Dir, x.Place.Branch
+	r.Slot, r.Worktree, r.Branch = x.Worktree.Slot, x.Worktree.Dir, x.Worktree.Branch
 	r.Merge, r.MergeCommit, r.Resolves, r.Weakened = q.State, q.Commit, q.Resolves, q.Weakened
 	switch {
 	case q.State == ralph.MergeMerged:

@@ -67,10 +67,10 @@ type StallTask struct {
 
 // StallGate is one open question, without what it asks.
 type StallGate struct {
-	ID     ralph.GateID `json:"id"`
-	Kind   string       `json:"kind"`
-	Task   ralph.TaskID `json:"task,omitempty"`
-	InTurn bool         `json:"in_turn,omitempty"`
+	ID     ralph.ApprovalID `json:"id"`
+	Kind   string           `json:"kind"`
+	Task   ralph.TaskID     `json:"task,omitempty"`
+	InTurn bool             `json:"in_turn,omitempty"`
 }
 
 // StallLimit is an agent that cannot be used.
@@ -105,11 +105,11 @@ func NewStallReport(s *ralph.State, f ralph.Stalled, kinds []string, version str
 	for t := range s.Work() {
 		n := t.Run
 		r.Tasks = append(r.Tasks, StallTask{
-			t.ID, t.Kind, t.Status, t.Deps, t.Parent, n.InFlight, n.Doing, n.Place.Slot, n.Iterations, t.RetryCount,
-			n.Queue.State, n.Place.Ready, n.StartedAt, n.LastAt,
+			t.ID, t.Kind, t.Status, t.Deps, t.Parent, n.InFlight, n.Doing, n.Worktree.Slot, n.Iterations, t.RetryCount,
+			n.Queue.State, n.Worktree.Ready, n.StartedAt, n.LastAt,
 		})
 	}
-	for _, g := range s.Gates {
+	for _, g := range s.Approvals {
 		r.Gates = append(r.Gates, StallGate{g.ID, g.Kind, g.Task, g.InTurn})
 	}
 	for _, l := range s.Limits {

@@ -20,7 +20,7 @@ func TestStallIsRedacted(t *testing.T) {
 	task.Run.Reason, task.Run.StepError = secret, secret
 	s := &ralph.State{
 		Seq: 42, Plan: ralph.Plan{File: secret, Tasks: []*ralph.Task{task}}, Job: &ralph.Job{ID: "j-1", File: secret},
-		ApprovalState: ralph.ApprovalState{Gates: []*ralph.Gate{{ID: "g-1", Kind: "question", Text: secret, Detail: secret}}},
+		ApprovalState: ralph.ApprovalState{Approvals: []*ralph.Approval{{ID: "g-1", Kind: "question", Text: secret, Detail: secret}}},
 		Limits:        []ralph.Limit{{Agent: "claude", Message: secret, Until: at}},
 		Session:       ralph.Session{ID: "s-1", Mode: "agent", Cause: secret, Config: json.RawMessage(`"` + secret + `"`), Host: secret},
 	}

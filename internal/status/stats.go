@@ -50,6 +50,7 @@ type SlotRecord struct {
 
 	ContextPercent int          `json:"context_percent,omitempty"` // of the agent's window, as it was after its last turn
 	at             ralph.TaskID // the task or stage that holds the slot
+	counted        string       // what Iteration is a number of
 	filling        bool         // the warning of a filling window is out
 }
 
@@ -66,7 +67,7 @@ type QueueRecord struct {
 	State ralph.MergeState `json:"state"`
 	Doing string           `json:"doing"`          // waiting, merging, checking, resolving, held
 	Words string           `json:"words"`          // why, for people
-	Gate  ralph.GateID     `json:"gate,omitempty"` // that a person has to decide
+	Gate  ralph.ApprovalID `json:"gate,omitempty"` // that a person has to decide
 }
 
 // LandingRecord is how the base branch follows the integration branch.

@@ -94,7 +94,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		if s.Job != nil && s.Session.Mode != report.Pilot {
 			line("Round", "%d, %s", s.Job.Round, stageNow(s))
 		}
-		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), text.Count(s.Plan.Turns, "iteration"))
+		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), text.Count(s.Plan.Turns, counted(s)))
 	}
 	if d := s.Decided; d != nil && s.Session.Live() {
 		line("Decided", "%s", decisionWords(s, d))
@@ -104,6 +104,15 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	parallelStatus(line, s, engine, now)
 	threadStatus(line, s)
 	agentStatus(line, s, now)
+	serviceStatus(line, s, now)
+}
+
+// counted is what of the work on a plan is counted: of threads alone turns.
+func counted(s *ralph.State) string {
+	if len(s.Plan.Tasks) > 0 && len(s.Threads()) == len(s.Plan.Tasks) {
+		return s.Plan.Tasks[0].Counted()
+	}
+	return "iteration"
 }
 
 // inboxStatus counts the queue; agent mode has a line of its own for it. Where specs wait
@@ -131,14 +140,14 @@ func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 		for _, t := range s.Plan.Tasks {
 			switch {
 			case t.Status != ralph.TaskActive || !s.Session.Live():
-			case s.Gate(t.ID) != nil:
+			case s.ApprovalOf(t.ID) != nil:
 				line("Cut", "%s %s, was waiting for you when the engine died", t.ID, report.OneLine(t.Name))
 			default:
 				where := ""
-				if dir := t.Run.Place.Dir; dir != "" {
+				if dir := t.Run.Worktree.Dir; dir != "" {
 					where = " in " + report.OneLine(dir)
 				}
-				line("Cut", "%s %s, iteration %d, was at work%s when the engine died", t.ID, report.OneLine(t.Name), IterationOf(t), where)
+				line("Cut", "%s %s, %s %d, was at work%s when the engine died", t.ID, report.OneLine(t.Name), t.Counted(), IterationOf(t), where)
 			}
 		}
 		return
@@ -150,11 +159,11 @@ func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 		}
 	}
 	for _, t := range s.Plan.Tasks {
-		if t.Status != ralph.TaskActive || t.Run.Place.Slot != 0 {
+		if t.Status != ralph.TaskActive || t.Run.Worktree.Slot != 0 {
 			continue
 		}
-		parts := []string{string(t.ID) + " " + report.OneLine(t.Name), fmt.Sprintf("iteration %d", IterationOf(t))}
-		if s.Gate(t.ID) != nil {
+		parts := []string{string(t.ID) + " " + report.OneLine(t.Name), fmt.Sprintf("%s %d", t.Counted(), IterationOf(t))}
+		if s.ApprovalOf(t.ID) != nil {
 			parts[1] = "waiting for you"
 		} else if doing := DoingWords(s, t); doing != "" {
 			parts = append(parts, doing)

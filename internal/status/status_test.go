@@ -116,7 +116,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 // What waits for a person is said with the command that answers it.
 func TestStatusNamesWhatNeedsYou(t *testing.T) {
 	s, now := agentState()
-	s.Gates = []*ralph.Gate{{ID: "g-1a2b", Task: "t-1", Kind: "question", Text: "Which\ncolour?"}}
+	s.Approvals = []*ralph.Approval{{ID: "g-1a2b", Task: "t-1", Kind: "question", Text: "Which\ncolour?"}}
 	got := status.Text(s, status.Engine{Alive: true}, now)
 	if !strings.Contains(got, "Now:     t-1 Move it, waiting for you\n") {
 		t.Error(got)
@@ -171,7 +171,7 @@ func TestEveryLogLineIsOneLine(t *testing.T) {
 		ralph.TaskRejected{ID: "t-1", Reason: evil},
 		ralph.IssueAdded{Issue: ralph.Issue{Desc: evil}},
 		ralph.Noted{Text: evil},
-		ralph.Asked{Gate: ralph.Gate{Text: evil}},
+		ralph.Asked{Approval: ralph.Approval{Text: evil}},
 		ralph.TurnEnded{Err: &ralph.AgentError{Message: evil}, Mismatch: evil, Signal: ralph.Signal{Kind: ralph.SignalBlocked, Text: evil}, Denied: []string{evil}},
 		ralph.TaskEnded{ID: "t-1", Status: ralph.TaskFailed, Why: ralph.Why{Text: evil}},
 		ralph.SessionEnded{Detail: evil, Reason: ralph.ReasonError},

@@ -30,7 +30,7 @@ type Thread struct {
 	Goal      string                `json:"goal"`
 	State     ThreadState           `json:"state"`
 	Stop      string                `json:"stop,omitempty"`  // the stop condition that ended it
-	Gate      ralph.GateID          `json:"gate,omitempty"`  // what waits for a person
+	Gate      ralph.ApprovalID      `json:"gate,omitempty"`  // what waits for a person
 	Asks      string                `json:"asks,omitempty"`  // its words
 	Agent     string                `json:"agent,omitempty"` // configured name
 	Session   string                `json:"session,omitempty"`
@@ -46,13 +46,16 @@ type Thread struct {
 	Decisions []ralph.PastDecision  `json:"decisions,omitempty"` // the last ten
 	Commit    string                `json:"commit,omitempty"`
 	Reason    string                `json:"reason,omitempty"` // why it ended
+	Behind    ralph.TaskID          `json:"behind,omitempty"` // the thread that is paused in the checkout, where this one would work
+
+	again string // the link by which it goes on after its end
 }
 
 // Threads are the threads of the plan, in its order; never nil.
 func Threads(s *ralph.State) []Thread {
 	all := []Thread{}
 	for _, t := range s.Threads() {
-		all = append(all, thread(s, t))
+		all = append(all, ThreadIn(s, t))
 	}
 	return all
 }
@@ -63,14 +66,15 @@ func ThreadOf(s *ralph.State, id ralph.TaskID) (Thread, error) {
 	if t == nil || t.Run.Thread == nil {
 		return Thread{}, &ralph.Refusal{Why: fmt.Sprintf("there is no thread %s", id), Hint: "`[[threads]]` lists them", Kind: ralph.ErrNotFound}
 	}
-	return thread(s, t), nil
+	return ThreadIn(s, t), nil
 }
 
-func thread(s *ralph.State, t *ralph.Task) Thread {
+// ThreadIn is the thread that a task of a state is; the task must be one.
+func ThreadIn(s *ralph.State, t *ralph.Task) Thread {
 	r, th := t.Run, t.Run.Thread
 	x := Thread{
-		ID: t.ID, Name: t.Name, Goal: t.Goal(), Agent: r.Agent, Session: r.Session, Dir: r.Place.Dir, Turns: r.Iterations,
-		Usage: r.Usage, Spent: r.Spent, Plan: th.Plan, Decision: th.Decision, Decisions: th.Past, Commit: r.Commit, Reason: r.Reason,
+		ID: t.ID, Name: t.Name, Goal: t.Goal(), Agent: r.Agent, Session: r.Session, Dir: r.Worktree.Dir, Turns: r.Iterations,
+		Usage: r.Usage, Spent: r.Spent, Plan: th.Plan, Decision: th.Decision, Decisions: th.Past, Commit: r.Commit, Reason: r.Reason, again: t.Again(),
 		Limits: ralph.ThreadLimits{
 			Tokens: plus(th.Limits.Tokens, th.More.Tokens), Cost: plus(th.Limits.Cost, th.More.Cost),
 			Time: plus(th.Limits.Time, th.More.Time), Turns: plus(th.Limits.Turns, th.More.Turns),
@@ -82,7 +86,7 @@ func thread(s *ralph.State, t *ralph.Task) Thread {
 	if r.Last != nil {
 		x.Diff, x.Items = r.Last.Summary.Diff, r.Last.Summary.Items
 	}
-	gate := s.Gate(t.ID)
+	gate := s.ApprovalOf(t.ID)
 	switch {
 	case t.Status == ralph.TaskDone:
 		x.State = ThreadFinished
@@ -96,6 +100,9 @@ func thread(s *ralph.State, t *ralph.Task) Thread {
 		x.State = ThreadRunning
 	default:
 		x.State = ThreadReady
+		if p := s.PausedHere(); p != nil && r.Worktree.Dir == "" {
+			x.Behind = p.ID
+		}
 	}
 	return x
 }
@@ -114,8 +121,10 @@ func (t Thread) Words() string {
 	switch {
 	case t.Asks != "":
 		words += "; " + report.OneLine(t.Asks) + fmt.Sprintf(" (`[[thread-continue %s]]`)", t.ID)
-	case t.Stop != "" && t.Decision != nil:
-		words += "; " + t.Stop + ": " + report.OneLine(t.Decision.Reason) + fmt.Sprintf(" (`[[thread-continue %s]]`)", t.ID)
+	case t.Behind != "":
+		words += fmt.Sprintf("; waits for %s, which is paused in your checkout with the work it has there (`[[thread-continue %s]]`)", t.Behind, t.Behind)
+	case t.Stop != "":
+		words += "; " + t.Stop + ": " + report.OneLine(t.Reason) + " (`" + t.again + "`)"
 	case t.State == ThreadStopped:
 		words += "; " + report.OneLine(t.Reason)
 	case t.Decision != nil:
@@ -163,7 +172,7 @@ func (t Thread) Text(now time.Time) string {
 		line("Needs you:", "%s %s: `[[thread-continue %s]]`, or `[[answer %s <text>]]`", t.Gate, report.OneLine(t.Asks), t.ID, t.Gate)
 	}
 	if t.State == ThreadStopped {
-		line("Go on:", "`[[thread-continue %s]]`", t.ID)
+		line("Go on:", "`%s`", t.again)
 	}
 	if t.Commit != "" {
 		line("Commit:", "%s", text.ShortHash(t.Commit))

@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/thread"
 )
 
 // Journal is what asking in the middle of a turn needs of the journal: requests are
@@ -45,6 +46,7 @@ type asker struct {
 	x     *Executor
 	task  ralph.TaskID
 	agent string
+	turn  int // its number
 	disk  lookup.Disk
 
 	mu   sync.Mutex
@@ -53,11 +55,11 @@ type asker struct {
 
 // asked is one request with its answer, for the record of the turn.
 type asked struct {
-	Request ralph.Request `json:"request"`
-	Gate    ralph.GateID  `json:"gate,omitempty"` // where a person was asked
-	Rule    string        `json:"rule,omitempty"` // that answered, else why a person was asked
-	Verdict ralph.Verdict `json:"verdict,omitempty"`
-	Text    string        `json:"text,omitempty"`
+	Request ralph.Request    `json:"request"`
+	Gate    ralph.ApprovalID `json:"gate,omitempty"` // where a person was asked
+	Rule    string           `json:"rule,omitempty"` // that answered, else why a person was asked
+	Verdict ralph.Verdict    `json:"verdict,omitempty"`
+	Text    string           `json:"text,omitempty"`
 
 	passed map[string]int // how often a part of it was not asked again (allowed)
 }
@@ -68,7 +70,7 @@ func (x *Executor) askerOf(t *ralph.Task, step ralph.Turn) *asker {
 	if x.Aliases != nil {
 		disk.Aliases = sync.OnceValue(func() map[string]string { return x.Aliases(dir) })
 	}
-	return &asker{x: x, task: t.ID, agent: step.Agent, disk: disk}
+	return &asker{x: x, task: t.ID, agent: step.Agent, turn: step.Iteration, disk: disk}
 }
 
 // Asks is how the agent of a turn asks, as TurnHooks.Ask; nil without a journal. The
@@ -85,19 +87,33 @@ func (a *asker) hook() func(context.Context, ralph.Request) (ralph.Reply, error)
 	return a.ask
 }
 
-// ask answers by the settings and the rules that people have made, or has a person do
-// it. The error is the journal's, or ctx's.
+// ask answers by the settings and the rules that people have made, has a model answer a question
+// of a thread where it may, or has a person do it. The error is the journal's, or ctx's.
 func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
+	var suggested *ralph.Suggestion // asked for once, whatever changes meanwhile
 	for {
 		s, now := a.x.Journal.State(), a.x.now()
 		word, where := a.disk.Clear(q, a.x.Config.Approval(), approval.ActiveRules(s, a.task, now))
+		if suggested == nil && a.x.Suggester != nil && thread.MaySuggest(s.Task(a.task), q, word, a.x.Config.Approval()) {
+			x, err := a.suggest(ctx, s, q)
+			if err != nil {
+				return ralph.Reply{}, err
+			}
+			suggested = &x
+			continue // it took its time: look again
+		}
 		var f ralph.Fact
-		var gate ralph.GateID
-		if word.Answered() {
+		var gate ralph.ApprovalID
+		said, _ := a.reply(suggested)
+		switch {
+		case word.Answered():
 			f = a.answered(q, word, where, now)
-		} else {
+		case said != "":
+			f = a.byModel(q, word, where, now, suggested, said)
+		default:
 			g := a.gate(q, word)
-			f, gate = ralph.Asked{Gate: g, Judged: a.judged(q, word, where, now, nil)}, g.ID
+			g.Detail = cutText(strings.TrimSpace(g.Detail+"\n\n"+a.suggestedWords(suggested)), maxAsked)
+			f, gate = ralph.Asked{Approval: g, Judged: a.judged(q, word, where, now, nil), Suggested: suggested}, g.ID
 		}
 		stands, err := a.record(ctx, q, word, where, now, f)
 		switch {
@@ -106,6 +122,9 @@ func (a *asker) ask(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 		case !stands:
 		case gate != "":
 			return a.person(ctx, q, word, gate)
+		case !word.Answered():
+			a.keep(asked{Request: short(q), Rule: byModelRule(suggested), Text: said})
+			return ralph.Reply{Text: said}, nil
 		default:
 			a.keep(asked{Request: short(q), Rule: a.said(word), Verdict: word.Verdict, Text: word.Text})
 			return word.Reply(), nil
@@ -142,7 +161,7 @@ func (a *asker) answered(q ralph.Request, word approval.Ruling, where ralph.Work
 // form than has. It is nil where that would be too long, or a secret is in it: the answer then
 // cannot be decided again.
 func (a *asker) judged(q ralph.Request, word approval.Ruling, where ralph.WorkDir, now time.Time, has *ralph.Request) *ralph.Judged {
-	j := &ralph.Judged{Now: now, WorkDir: where}
+	j := &ralph.Judged{DecidedAt: now, WorkDir: where}
 	essence := approval.Essence(q)
 	if !reflect.DeepEqual(short(essence), essence) {
 		return nil
@@ -164,7 +183,7 @@ func sameJSON(x, y any) bool {
 }
 
 // person waits for what becomes of the gate that stands before a request.
-func (a *asker) person(ctx context.Context, q ralph.Request, held approval.Ruling, gate ralph.GateID) (ralph.Reply, error) {
+func (a *asker) person(ctx context.Context, q ralph.Request, held approval.Ruling, gate ralph.ApprovalID) (ralph.Reply, error) {
 	word, reply, err := a.await(ctx, gate)
 	if err == nil {
 		a.keep(asked{Request: short(q), Gate: gate, Rule: a.said(held), Verdict: word.Verdict, Text: word.Text})
@@ -191,16 +210,16 @@ func (a *asker) keep(x asked) {
 }
 
 // gate is the request as people see it.
-func (a *asker) gate(q ralph.Request, held approval.Ruling) ralph.Gate {
+func (a *asker) gate(q ralph.Request, held approval.Ruling) ralph.Approval {
 	now := a.x.Now()
 	g := GateWithout(a.x.Redact, q, held, a.disk)
-	g.ID, g.Task, g.AskedAt, g.Deadline = ralph.GateID(a.x.NewID("g")), a.task, now, policy.AskDeadline(q.Kind, a.x.Config, now)
+	g.ID, g.Task, g.AskedAt, g.Deadline = ralph.ApprovalID(a.x.NewID("g")), a.task, now, policy.AskDeadline(q.Kind, a.x.Config, now)
 	return g
 }
 
 // GateWithout is GateOf without secrets. What was judged, and what runs, has them: so no rule
 // can come of an answer to it.
-func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Ruling, disk lookup.Disk) ralph.Gate {
+func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Ruling, disk lookup.Disk) ralph.Approval {
 	shown := redact.Value(r, q)
 	g := GateOf(shown, redact.Value(r, held), disk)
 	g.Request.Cut = g.Request.Cut || shown.Command != q.Command || shown.Text != q.Text || shown.Detail != q.Detail || shown.Dir != q.Dir || !slices.Equal(shown.Paths, q.Paths)
@@ -209,9 +228,9 @@ func GateWithout(r *redact.Redactor, q ralph.Request, held approval.Ruling, disk
 
 // GateOf is the gate before a request that held could not answer, as people see it. Its
 // id, who waits there and until when are the caller's.
-func GateOf(q ralph.Request, held approval.Ruling, disk lookup.Disk) ralph.Gate {
+func GateOf(q ralph.Request, held approval.Ruling, disk lookup.Disk) ralph.Approval {
 	q.Questions = cutQuestions(q.Questions)
-	g := ralph.Gate{
+	g := ralph.Approval{
 		Kind: held.Gate, InTurn: true, Never: held.Never, Rule: cutText(held.Rule, maxRecord),
 		Text: cutText(wordsOf(q), maxRecord), Detail: cutText(detailOf(q, held.Gate, held.Rule), maxAsked),
 	}
@@ -243,7 +262,7 @@ func recognisable(q ralph.Request) ralph.Request {
 
 // await blocks until a person, a deadline, the end of the session or the agent itself
 // has the last word on a gate.
-func (a *asker) await(ctx context.Context, id ralph.GateID) (ralph.Answered, ralph.Reply, error) {
+func (a *asker) await(ctx context.Context, id ralph.ApprovalID) (ralph.Answered, ralph.Reply, error) {
 	j := a.x.Journal
 	for {
 		s := j.State()
@@ -257,13 +276,13 @@ func (a *asker) await(ctx context.Context, id ralph.GateID) (ralph.Answered, ral
 			if done = false; s.Reply(a.task, id) != nil {
 				return nil, nil // answered just now: the first answer wins
 			}
-			i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id })
+			i := slices.IndexFunc(s.Approvals, func(g *ralph.Approval) bool { return g.ID == id })
 			if i < 0 {
 				done, reply = true, ralph.Reply{Text: "nobody works on the task any more", Stop: true}
 				return nil, nil
 			}
 			var facts []ralph.Fact
-			if facts, reply = policy.Unanswered(s, s.Gates[i], a.x.Config, a.x.now()); len(facts) > 0 {
+			if facts, reply = policy.Unanswered(s, s.Approvals[i], a.x.Config, a.x.now()); len(facts) > 0 {
 				word, _ = facts[0].(ralph.Answered)
 				done = true
 			}
@@ -290,9 +309,9 @@ func (a *asker) await(ctx context.Context, id ralph.GateID) (ralph.Answered, ral
 }
 
 // wait returns when there is a new fact, or it is time to look again.
-func (a *asker) wait(ctx context.Context, s *ralph.State, id ralph.GateID) error {
+func (a *asker) wait(ctx context.Context, s *ralph.State, id ralph.ApprovalID) error {
 	next := askAgain
-	for _, g := range s.Gates {
+	for _, g := range s.Approvals {
 		if g.ID == id && !g.Deadline.IsZero() {
 			next = min(next, max(g.Deadline.Sub(a.x.Now()), time.Millisecond))
 		}
@@ -306,10 +325,10 @@ func (a *asker) wait(ctx context.Context, s *ralph.State, id ralph.GateID) error
 }
 
 // withdraw takes back what the agent does not need to know any more.
-func (a *asker) withdraw(ctx context.Context, id ralph.GateID) (ralph.Answered, ralph.Reply, error) {
+func (a *asker) withdraw(ctx context.Context, id ralph.ApprovalID) (ralph.Answered, ralph.Reply, error) {
 	word := ralph.Answered{ID: id, Verdict: ralph.Withdrawn, Text: "the agent does not wait for it any more"}
 	err := a.x.Journal.Update(context.WithoutCancel(ctx), "engine", func(s *ralph.State) ([]ralph.Fact, error) {
-		if !slices.ContainsFunc(s.Gates, func(g *ralph.Gate) bool { return g.ID == id }) {
+		if !slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.ID == id }) {
 			return nil, nil
 		}
 		return []ralph.Fact{word}, nil
@@ -369,7 +388,7 @@ func detailOf(q ralph.Request, gate, why string) string {
 		if q.Command != "" && !strings.Contains(q.Text, q.Command) { // most say the command once more
 			add("Why", q.Text)
 		}
-		if gate != ralph.GateOperation { // there the gate says what holds it
+		if gate != ralph.ApprovalOperation { // there the gate says what holds it
 			add("Asked because", why)
 		}
 	}

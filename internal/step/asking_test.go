@@ -115,7 +115,7 @@ func (d *fixture) person(t *testing.T, do func(*ralph.State) ([]ralph.Fact, erro
 // turn plays the turn while beside does what a person does; it returns turn.ended.
 func (d *fixture) turn(t *testing.T, ctx context.Context, beside func()) (ralph.TurnEnded, error) {
 	t.Helper()
-	d.write(t, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}, Now: time.Now()})
+	d.write(t, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}, DecidedAt: time.Now()})
 	var facts []ralph.Fact
 	var err error
 	done := make(chan struct{})
@@ -159,7 +159,7 @@ func (d *fixture) kinds() string {
 	for _, e := range d.mem.Events() {
 		switch f := e.Fact.(type) {
 		case ralph.Asked:
-			out = append(out, "asked "+string(f.Gate.ID))
+			out = append(out, "asked "+string(f.Approval.ID))
 		case ralph.Answered:
 			out = append(out, strings.TrimSpace(string(f.ID)+" "+string(f.Verdict)))
 		case ralph.RequestAnswered:
@@ -187,15 +187,15 @@ func TestAskedHoursLater(t *testing.T) {
 		d := newDesk(t, policy.Config{Approvals: "ask"}, run("a", "make"), run("b", "rm x"), which("c"))
 		f, err := d.turn(t, t.Context(), func() {
 			time.Sleep(5 * time.Hour)
-			for _, g := range d.mem.State().Gates {
+			for _, g := range d.mem.State().Approvals {
 				d.person(t, func(s *ralph.State) ([]ralph.Fact, error) {
 					switch g.Text {
 					case "run make":
-						return s.ApproveGate(g.ID)
+						return s.Approve(g.ID)
 					case "run rm x":
-						return s.DenyGate(g.ID, "it is mine")
+						return s.Deny(g.ID, "it is mine")
 					}
-					return s.AnswerGate(g.ID, "2")
+					return s.Answer(g.ID, "2")
 				})
 			}
 		})
@@ -211,8 +211,8 @@ func TestAskedHoursLater(t *testing.T) {
 		if f.Summary.Waited != 5*time.Hour || f.Summary.Requests != 3 || f.Took != 5*time.Hour || r.Spent != 0 {
 			t.Errorf("waited %s of %s, %d requests, spent %s", f.Summary.Waited, f.Took, f.Summary.Requests, r.Spent)
 		}
-		if len(r.Answers) != 1 || r.Answers[0].Answer != "blue" || len(d.mem.State().Gates) > 0 {
-			t.Errorf("answers %+v, gates %v", r.Answers, d.mem.State().Gates)
+		if len(r.Answers) != 1 || r.Answers[0].Answer != "blue" || len(d.mem.State().Approvals) > 0 {
+			t.Errorf("answers %+v, gates %v", r.Answers, d.mem.State().Approvals)
 		}
 		var rec struct {
 			Plan     []ralph.PlanStep
@@ -301,13 +301,13 @@ func TestNobodyAnswers(t *testing.T) {
 // that waits already, and no more when it is revoked; each is recorded with its rule.
 func TestAnsweredByARule(t *testing.T) {
 	t.Parallel()
-	always := func(d *fixture, t *testing.T, id ralph.GateID, rule ralph.RuleID) {
+	always := func(d *fixture, t *testing.T, id ralph.ApprovalID, rule ralph.RuleID) {
 		d.person(t, func(s *ralph.State) ([]ralph.Fact, error) {
-			facts, err := s.ApproveGate(id)
+			facts, err := s.Approve(id)
 			if err != nil {
 				return nil, err
 			}
-			return s.AlwaysGate(id, facts, ralph.AnswerRule{ID: rule, Scope: ralph.ScopeRepository})
+			return s.Always(id, facts, ralph.AnswerRule{ID: rule, Scope: ralph.ScopeRepository})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -333,7 +333,7 @@ func TestAnsweredByARule(t *testing.T) {
 		}
 		d.person(t, func(s *ralph.State) ([]ralph.Fact, error) { return s.RevokeRule("r-1", "") })
 		turn(func() {
-			d.person(t, func(s *ralph.State) ([]ralph.Fact, error) { return s.DenyGate("g-3", "not now") })
+			d.person(t, func(s *ralph.State) ([]ralph.Fact, error) { return s.Deny("g-3", "not now") })
 		})
 		if d.agent.replies["c"].Allow || !strings.HasSuffix(d.kinds(), "asked g-3, g-3 denied") {
 			t.Errorf("%+v: %s", d.agent.replies, d.kinds())
@@ -401,7 +401,7 @@ func TestTooLongForARule(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := newDesk(t, policy.Config{Approvals: "ask", GateTimeout: time.Hour, InputTimeout: time.Hour}, tt.q)
 			_, err := d.turn(t, t.Context(), func() {
-				if q := d.mem.State().Gates[0].Request; q.Cut != tt.cut {
+				if q := d.mem.State().Approvals[0].Request; q.Cut != tt.cut {
 					t.Errorf("%s: cut %v", tt.name, q.Cut)
 				}
 			})
@@ -420,7 +420,7 @@ func TestGateNamesPathsInTheTree(t *testing.T) {
 		out := t.TempDir()
 		d.agent.requests = []ralph.Request{{ID: "e", Kind: ralph.RequestApproval, Op: ralph.OpEdit, Dir: d.x.Root + "/sub", Paths: []string{"x.go", d.x.Root + "/y.go", out + "/z.go"}}}
 		_, err := d.turn(t, t.Context(), func() {
-			if q := d.mem.State().Gates[0].Request; q.Dir != "" || !slices.Equal(q.Paths, []string{"sub/x.go", "y.go", out + "/z.go"}) {
+			if q := d.mem.State().Approvals[0].Request; q.Dir != "" || !slices.Equal(q.Paths, []string{"sub/x.go", "y.go", out + "/z.go"}) {
 				t.Errorf("%q in %q", q.Paths, q.Dir)
 			}
 		})
@@ -472,7 +472,7 @@ func TestWithdrawn(t *testing.T) {
 				if wait := d.agent.errs["a"]; (tt.limit > 0 || tt.force) != errors.Is(wait, context.Canceled) {
 					t.Errorf("the agent gets %v", wait)
 				}
-				if len(d.mem.State().Gates) > 0 {
+				if len(d.mem.State().Approvals) > 0 {
 					t.Error("a gate is left")
 				}
 			})
@@ -532,7 +532,7 @@ func TestAnswersAreDecidedAgain(t *testing.T) {
 				f.Rule = "gate.approvals: never"
 				events[i].Fact = f
 			case ralph.Asked:
-				f.Gate.Rule = "because"
+				f.Approval.Rule = "because"
 				events[i].Fact = f
 			default:
 				continue
@@ -567,7 +567,7 @@ func TestLongRequests(t *testing.T) {
 		)
 		d.agent.limit = time.Minute
 		f, err := d.turn(t, t.Context(), func() {
-			if n := len(d.mem.State().Gates); n != 4 {
+			if n := len(d.mem.State().Approvals); n != 4 {
 				t.Errorf("%d gates", n)
 			}
 		})

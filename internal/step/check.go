@@ -12,8 +12,8 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Gates runs check commands.
-type Gates interface {
+// Checker runs check commands.
+type Checker interface {
 	Run(ctx context.Context, dir string, gates []ralph.CheckSpec) ([]ralph.CheckResult, error)
 }
 
@@ -194,14 +194,14 @@ func (x *Executor) TryChecks(ctx context.Context, dir string) ([]ralph.CheckResu
 // conflicts is the check of a resolve that comes before all others: a red result
 // while conflicts are left, none otherwise.
 func (x *Executor) conflicts(ctx context.Context, t *ralph.Task) ([]ralph.CheckResult, error) {
-	left, undone, err := x.Resolving.Left(ctx, x.dir(t), t.Run.Place.Base)
+	left, undone, err := x.Resolving.Left(ctx, x.dir(t), t.Run.Worktree.Base)
 	if err != nil {
 		return nil, fmt.Errorf("look for conflicts: %w", err)
 	}
 	red := ralph.CheckResult{Name: ralph.CheckConflicts, Exit: 1}
 	switch {
 	case undone:
-		red.Output = "The merge is not there any more: bring it back with `git merge " + t.Run.Place.Base + "`, and resolve it.\n"
+		red.Output = "The merge is not there any more: bring it back with `git merge " + t.Run.Worktree.Base + "`, and resolve it.\n"
 	case len(left) > 0:
 		red.Output = "Conflict markers are left in:\n" + strings.Join(left, "\n") + "\n"
 	default:

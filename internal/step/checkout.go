@@ -2,7 +2,6 @@ package step
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,7 +82,7 @@ func (x *Executor) lookBefore(ctx context.Context, s *ralph.State, t *ralph.Task
 	if !x.inCheckout(t) || x.Journal == nil {
 		return s, t, nil
 	}
-	f, ok, err := x.look(ctx, s, t)
+	f, ok, _, err := x.look(ctx, s, t)
 	if err != nil || !ok {
 		return s, t, err
 	}
@@ -96,34 +95,38 @@ func (x *Executor) lookBefore(ctx context.Context, s *ralph.State, t *ralph.Task
 	return s, s.Task(t.ID), nil
 }
 
-// look says what others have done in the checkout since the newest look at it.
-func (x *Executor) look(ctx context.Context, s *ralph.State, t *ralph.Task) (ralph.CheckoutFound, bool, error) {
-	if x.Checkout == nil {
-		return ralph.CheckoutFound{}, false, nil
+// look says what others have done in the checkout since the newest look at it, and what agents did.
+func (x *Executor) look(ctx context.Context, s *ralph.State, t *ralph.Task) (f ralph.CheckoutFound, ok bool, agents AgentGit, err error) {
+	if agents, err = x.agentGit(s); err != nil || x.Checkout == nil {
+		return f, false, agents, err
 	}
-	agents, err := x.agentGit(s)
-	if err != nil {
-		return ralph.CheckoutFound{}, false, err
-	}
-	f, ok, err := x.Checkout.Look(ctx, s.Checkout, agents)
-	if err != nil {
-		return f, false, fmt.Errorf("look at the checkout: %w", err)
+	if f, ok, err = x.Checkout.Look(ctx, s.Checkout, agents); err != nil {
+		return f, false, agents, fmt.Errorf("look at the checkout: %w", err)
 	}
 	f.Task = t.ID
 	if ok && !s.Checkout.Cut {
 		f.Settings, err = x.theirs(ctx, s.Checkout.Tree, f.Tree)
 	}
-	return f, ok, err
+	return f, ok, agents, err
 }
 
 // lookToEnd is look before a commit, or before changes are put away.
 func (x *Executor) lookToEnd(ctx context.Context, s *ralph.State, t *ralph.Task) (f ralph.CheckoutFound, found []ralph.Fact, agents AgentGit, err error) {
-	f, ok, err := x.look(ctx, s, t)
+	f, ok, agents, err := x.look(ctx, s, t)
 	if err == nil && ok {
 		found = []ralph.Fact{f}
 	}
-	agents, errAgents := x.agentGit(s)
-	return f, found, agents, errors.Join(err, errAgents)
+	return f, found, agents, err
+}
+
+// dropReport removes the report of a turn in which git told nothing, with the task's folder: its
+// hooks have gone with the turn, and each look would read it.
+func (x *Executor) dropReport(rec *record) {
+	report := x.gitReport(rec.dir)
+	if info, err := os.Stat(report); err == nil && info.Size() == 0 {
+		_ = os.Remove(report)
+		_ = os.Remove(filepath.Dir(report)) // where nothing else is in it
+	}
 }
 
 // restoreBranch makes the checkout's branch again that an agent has deleted in its turn. Its files

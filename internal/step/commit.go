@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ type CommitInput struct {
 	Agents        AgentGit
 	Left          []ralph.LeftFile // files with changes of others, which it leaves out
 	Checked, On   string           // the tree that is to be committed, and the commit that it was seen on: to tell what a hook made of it
+	Pages         []string         // living docs: ralph wrote them for this commit, after that tree
 	Concludes     bool             // a merge may be under way: Base is merged in by this commit
 }
 
@@ -69,13 +71,19 @@ func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		trailers = append(trailers, receiptOf(s, in.Key)...)
 		in.Message = x.titled(s, t, prompt.TaskCommitMessage(t.Name, s.Job.File, trailers))
 		in.OnlyIfChanges = true
-		in.Tree = treeIfUnchecked(t)
+		in.Tree = cmp.Or(seen.Tree, treeIfUnchecked(t)) // what was looked at just now is what is judged and committed
 	} else {
 		in.Message = x.specMessage(s, in.Key)
 	}
 	facts, err := x.committed(ctx, t, in.Message, func() (ralph.Committed, error) {
-		if held, err := x.heldCommit(ctx, s, t, in.Left); held != nil || err != nil {
+		if held, err := x.heldCommit(ctx, s, t, seen.Tree, in.Left); held != nil || err != nil {
 			return orNone(held), err
+		}
+		if !step.OnlyTask {
+			var err error
+			if in.Pages, err = x.pagesHere(s); err != nil {
+				return ralph.Committed{}, err
+			}
 		}
 		c, err := x.Trees.Commit(ctx, in)
 		c.Nothing = step.OnlyTask && (c.Nothing || c.Commit != "" && c.Commit == t.Run.BeganAt)
@@ -90,7 +98,7 @@ func (x *Executor) takenBack(ctx context.Context, s *ralph.State, t *ralph.Task,
 	if in.Fresh || x.Checkout == nil {
 		return nil, nil
 	}
-	in.Checked, in.On, in.Left = s.Checkout.Tree, s.Checkout.Head, s.Checkout.Left
+	in.Checked, in.On, in.Left, in.Pages = s.Checkout.Tree, s.Checkout.Head, s.Checkout.Left, x.Docs.Files(s.Job.File)
 	in.Message = x.specMessage(s, in.Key)
 	c, back, err := x.Checkout.TakeBack(ctx, in)
 	if err != nil || !back {
@@ -170,7 +178,7 @@ func (x *Executor) committed(ctx context.Context, t *ralph.Task, message string,
 // commitTask commits a task's work on its branch. Commits of the agent stay
 // below it; a resolve's commit is the merge itself.
 func (x *Executor) commitTask(ctx context.Context, s *ralph.State, t *ralph.Task) ([]ralph.Fact, error) {
-	p := t.Run.Place
+	p := t.Run.Worktree
 	in := CommitInput{
 		Base: p.Base, Branch: p.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Fresh: t.Run.CommitKey == s.Hash,
 		OnlyIfChanges: true, Tree: treeIfUnchecked(t), Concludes: t.Kind == ralph.KindResolve, Checked: treeToCommit(t),
@@ -268,8 +276,12 @@ func (x *Executor) squash(ctx context.Context, s *ralph.State, t *ralph.Task) ([
 		if err := x.enterMergeDir(ctx, t.ID, i.Tip); err != nil {
 			return ralph.Committed{}, err
 		}
+		tip, err := x.withPages(ctx, s, i.Tip)
+		if err != nil {
+			return ralph.Committed{}, err
+		}
 		return x.Merging.Squash(ctx, SquashInput{
-			Dir: filepath.Join(x.Root, mergeDir), Base: i.Base, Landed: i.Landed, Tip: i.Tip,
+			Dir: filepath.Join(x.Root, mergeDir), Base: i.Base, Landed: i.Landed, Tip: tip,
 			Message: message, Trailer: receiptTrailer, Key: t.Run.CommitKey,
 		})
 	})

@@ -299,7 +299,7 @@ func TestCompactByHandover(t *testing.T) {
 			long := strings.Repeat("long äöü ", 1000)
 			w.apply(
 				ralph.ChecksRan{Task: "t-1", Results: []ralph.CheckResult{{Command: "go vet", Pass: true}, {Command: "go test", Exit: 1, Output: long}}},
-				ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1", Text: "Which colour?"}}, ralph.Answered{ID: "g-1", Text: "Blue."},
+				ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "t-1", Text: "Which colour?"}}, ralph.Answered{ID: "g-1", Text: "Blue."},
 			)
 			session := w.run().Session
 			f := w.do(t, ralph.Compact{Agent: c.agent, Session: session, Use: w.run().Context})[0].(ralph.Compacted)
@@ -393,10 +393,32 @@ func TestHandoverIsBounded(t *testing.T) {
 		t.Errorf("files:\n%s", f.Summary)
 	}
 	for range 30 {
-		w.apply(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Task: "t-1", Text: strings.Repeat("ä", 400)}}, ralph.Answered{ID: "g-1", Text: strings.Repeat("ö", 400)})
+		w.apply(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Task: "t-1", Text: strings.Repeat("ä", 400)}}, ralph.Answered{ID: "g-1", Text: strings.Repeat("ö", 400)})
 	}
 	f = w.do(t, ralph.Compact{Agent: "gone", Session: "abc"})[0].(ralph.Compacted)
 	if len(f.Summary) > 4<<10 || !strings.HasSuffix(f.Summary, "ö"+text.Mark) || strings.Contains(f.Summary, "\uFFFD") {
 		t.Errorf("%d bytes, ends with %q", len(f.Summary), f.Summary[len(f.Summary)-20:])
+	}
+}
+
+// A thread whose agent has no session to go on with, or has lost it, begins a new one with a
+// summary of what was done, also past a turn that failed; one that goes on is told none (E-034).
+func TestThreadBeginsAnewWithASummary(t *testing.T) {
+	t.Parallel()
+	w := newWindow(t, policy.Config{}, "  - {when: {iteration: 1}, do: [event: {kind: plan.updated, plan: [{text: write y.go, status: pending}]}, say: \"I looked at x.go.\"]}\n  - {when: {iteration: 2}, do: [crash: true]}\n  - {do: [say: done]}\n")
+	w.apply(ralph.ThreadStarted{Task: "t-1"})
+	for n, c := range []struct {
+		resume string
+		told   bool
+	}{{"", false}, {"s", false}, {"", true}, {"s", false}} {
+		if c.resume != "" {
+			c.resume = w.run().Session
+		}
+		next := w.do(t, ralph.Turn{Stage: ralph.KindThread, Agent: "played", Iteration: n + 1, Resume: c.resume})[0].(ralph.TurnEnded)
+		prompt, err := os.ReadFile(filepath.Join(w.Root, next.Dir, "prompt.md"))
+		told := strings.Contains(string(prompt), "## What was done before") && strings.Contains(string(prompt), "I looked at x.go.") && strings.Contains(string(prompt), "Planned (pending): write y.go")
+		if err != nil || told != c.told || next.Failed() != (n == 1) {
+			t.Errorf("turn %d: told: %t, %+v %v\n%s", n+1, told, next, err, prompt)
+		}
 	}
 }

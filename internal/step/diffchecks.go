@@ -21,8 +21,8 @@ const emptyWords = "Nothing has changed since the task began. Do the task. If it
 // The patch is kept for people. base is the
 // commit that the job in the checkout began at. empty is said only where it is looked at.
 func (x *Executor) checkDiff(ctx context.Context, s *ralph.State, t *ralph.Task, tree string) (results []ralph.CheckResult, empty bool, junk []string, err error) {
-	base, from := s.Job.Base, t.Run.Place.Base
-	if t.Run.Place.Dir == "" {
+	base, from := s.Job.Base, t.Run.Worktree.Base
+	if t.Run.Worktree.Dir == "" {
 		from = t.Run.Began
 	}
 	if !t.IsBuild() || !x.Config.Diff.Any() || from == "" {
@@ -109,7 +109,7 @@ func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, tr
 	if err != nil {
 		return nil, err
 	}
-	if t.Run.Place.Dir == "" {
+	if t.Run.Worktree.Dir == "" {
 		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(s.Job.Inside, f) })
 	}
 	if len(files) == 0 {

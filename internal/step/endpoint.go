@@ -183,7 +183,7 @@ func (l *turnEndpoint) Push(ctx context.Context, dir string, argv []string) (age
 		switch {
 		case word.Verdict == ralph.Denied:
 			return errors.New(cmp.Or(word.Text, word.Rule))
-		case word.Gate != ralph.GateOperation || !word.Never && l.agentAsks:
+		case word.Gate != ralph.ApprovalOperation || !word.Never && l.agentAsks:
 			return nil
 		case seen: // a person has seen that it is one of these
 			return nil
@@ -222,7 +222,7 @@ func (l *turnEndpoint) Info() agentsock.Info {
 // is one of the simple commands, word for word. What is on the never list was approved
 // for that very reason, in that folder unless the command itself goes elsewhere, and as
 // often as the command says it: a person decides each time.
-func (a *asker) allowed(q ralph.Request) (ralph.GateID, bool) {
+func (a *asker) allowed(q ralph.Request) (ralph.ApprovalID, bool) {
 	if q.Op != ralph.OpCommand || q.Command == "" {
 		return "", false
 	}

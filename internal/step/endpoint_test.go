@@ -56,7 +56,7 @@ func TestApprovedOnce(t *testing.T) {
 		{"git push --force origin main", "/srv/other", true},
 		{"rm -rf .", "/home", true}, // what was approved as git's says nothing of this
 	}
-	asked := make(chan ralph.GateID, len(calls))
+	asked := make(chan ralph.ApprovalID, len(calls))
 	a := &speaking{}
 	a.speak = func(ctx context.Context, c *agentsock.Client) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -64,13 +64,13 @@ func TestApprovedOnce(t *testing.T) {
 		go func() {
 			for {
 				s := d.mem.State()
-				for _, g := range s.Gates {
+				for _, g := range s.Approvals {
 					asked <- g.ID
 					d.person(t, func(*ralph.State) ([]ralph.Fact, error) {
 						return []ralph.Fact{ralph.Answered{ID: g.ID, Verdict: ralph.Approved}}, nil
 					})
 				}
-				if len(s.Gates) == 0 && d.mem.Wait(ctx, s.Seq) != nil {
+				if len(s.Approvals) == 0 && d.mem.Wait(ctx, s.Seq) != nil {
 					return
 				}
 			}
@@ -90,7 +90,7 @@ func TestApprovedOnce(t *testing.T) {
 	}
 	d.x.Agents["me"] = step.ConfiguredAgent{Agent: a, Spec: ralph.AgentSpec{Name: "me"}, Asks: true}
 	turn := ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}
-	d.write(t, ralph.StepStarted{Task: "t-1", Step: turn, Now: time.Now()})
+	d.write(t, ralph.StepStarted{Task: "t-1", Step: turn, DecidedAt: time.Now()})
 	if _, err := d.x.Do(t.Context(), d.mem.State(), "t-1", turn); err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +119,9 @@ func TestLineOfATurn(t *testing.T) {
 			defer close(person)
 			for {
 				s := d.mem.State()
-				if len(s.Gates) == 1 {
+				if len(s.Approvals) == 1 {
 					d.person(t, func(s *ralph.State) ([]ralph.Fact, error) {
-						return []ralph.Fact{ralph.Answered{ID: s.Gates[0].ID, Verdict: ralph.Approved}}, nil
+						return []ralph.Fact{ralph.Answered{ID: s.Approvals[0].ID, Verdict: ralph.Approved}}, nil
 					})
 					return
 				}
@@ -162,7 +162,7 @@ func TestLineOfATurn(t *testing.T) {
 	}
 	d.x.Agents["me"] = step.ConfiguredAgent{Agent: a, Spec: ralph.AgentSpec{Name: "me"}, Asks: true}
 	turn := ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}
-	d.write(t, ralph.StepStarted{Task: "t-1", Step: turn, Now: time.Now()})
+	d.write(t, ralph.StepStarted{Task: "t-1", Step: turn, DecidedAt: time.Now()})
 	if _, err := d.x.Do(t.Context(), d.mem.State(), "t-1", turn); err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,11 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agentsock"
+	"github.com/ralph-loop/ralph/internal/livingdocs"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/thread"
 )
 
 // Agent is one agent program, reached through its driver.
@@ -58,7 +60,7 @@ type Executor struct {
 	KeepChanges bool
 	// Checkout is looked at for what others do there; nil: nobody looks.
 	Checkout Checkout
-	Gates    Gates
+	Checker  Checker
 	// Coverage reads what tests cover; nil: nobody does.
 	Coverage Coverage
 	// Secrets finds secrets in the lines that a patch adds; nil: nobody looks.
@@ -81,7 +83,7 @@ type Executor struct {
 	NewID  func(prefix string) string
 	Now    func() time.Time
 	Grace  time.Duration // between TERM and KILL of an agent
-	// SkipDiffs leaves out diff.patch of each turn. With task.auto_commit the
+	// SkipDiffs leaves out diff.patch of each turn, but of threads. With task.auto_commit the
 	// task's commit shows the same, for a process less in each turn.
 	SkipDiffs bool
 	// MCP is the command of ralph's MCP server, for drivers that can give their agent
@@ -97,10 +99,19 @@ type Executor struct {
 	Merging    Merging
 	Resolving  Resolving
 	Setup      Setup
+	Publishing Publishing
 	CeilingEnv string // K=V for agents in worktrees: keeps their git out of the checkout
+
+	Docs livingdocs.Docs
 
 	// Advisor is asked what comes next in a thread; nil: the rules alone decide.
 	Advisor Advisor
+	// Suggester is asked what to answer to questions of threads; nil: a person is.
+	Suggester Suggester
+	// Guider makes the guidance of threads (Config.Guidance); nil: no model does.
+	Guider Guider
+	// Survey looks at the repository for guidance; nil: nobody does.
+	Survey func(ctx context.Context, dir string) (thread.Survey, error)
 
 	prompts prompt.Renderer
 	results results
@@ -121,6 +132,8 @@ type ConfiguredAgent struct {
 	Price func(ralph.Usage) ralph.Usage
 	Env   []string // pass_env and env of its configuration, K=V
 	Asks  bool     // it asks in the middle of a turn, before it runs a command
+	// Reviews: it has a review of its own.
+	Reviews bool
 }
 
 // Do implements engine.Doer. On a full disk no step begins, and what goes wrong in
@@ -161,6 +174,8 @@ func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 		return x.check(ctx, s, t, step)
 	case ralph.Decide:
 		return x.decide(ctx, s, t)
+	case ralph.Guide:
+		return x.guide(ctx, s, t, step)
 	case ralph.Baseline:
 		return x.baseline(ctx, s, t, step)
 	case ralph.Commit:
@@ -177,6 +192,8 @@ func (x *Executor) do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 		return x.advance(ctx, s, t, step)
 	case ralph.Land:
 		return x.land(ctx, s, t)
+	case ralph.Publish:
+		return x.publish(ctx, s, t, step)
 	case ralph.Shelve:
 		return x.shelve(ctx, s, t, step)
 	case ralph.Ask:
@@ -191,11 +208,16 @@ func (x *Executor) prepare(ctx context.Context, s *ralph.State, t *ralph.Task) (
 	if x.Config.Isolated && t.TakesSlot() {
 		return x.prepareTask(ctx, s, t)
 	}
-	if _, err := x.readSpec(s.Job.File); err != nil {
+	spec, err := x.readSpec(s.Job.File)
+	if err != nil {
 		return []ralph.Fact{ralph.Prepared{Task: t.ID, Error: err.Error()}}, nil
 	}
+	if out := x.goesOut(s, spec); !x.Config.Isolated && out.Branch != "" {
+		why := fmt.Sprintf("the spec says land: %s, which needs worktrees: set isolation: worktree in ralph/config.yaml, or land.how", out.How)
+		return []ralph.Fact{ralph.Prepared{Task: t.ID, Error: why}}, nil
+	}
 	if x.Config.Isolated {
-		return x.prepareAll(ctx, s, t)
+		return x.prepareAll(ctx, s, t, spec)
 	}
 	var found []ralph.Fact
 	if s.Checkout.Tree != "" { // the work goes on, or the next spec begins: others may have been here since
@@ -243,15 +265,15 @@ func (x *Executor) shelve(ctx context.Context, s *ralph.State, t *ralph.Task, st
 
 func (x *Executor) ask(t *ralph.Task, step ralph.Ask) ([]ralph.Fact, error) {
 	now := x.Now()
-	gate := ralph.Gate{ID: ralph.GateID(x.NewID("g")), Kind: step.Kind, Task: t.ID, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: now}
+	gate := ralph.Approval{ID: ralph.ApprovalID(x.NewID("g")), Kind: step.Kind, Task: t.ID, About: step.About, Text: step.Text, Detail: step.Detail, AskedAt: now}
 	gate.Deadline = policy.GateDeadline(step.Kind, x.Config, now)
-	if step.Kind == ralph.GateTest {
+	if step.Kind == ralph.ApprovalTest {
 		gate.Rule = strings.Join(t.Run.Checks.Reds(), ", ")
 		if len(step.Red) > 0 {
 			gate.Request = &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCheck, Text: "let pass: " + ralph.RedWords(step.Red), Red: step.Red}
 		}
 	}
-	return []ralph.Fact{ralph.Asked{Gate: gate}}, nil
+	return []ralph.Fact{ralph.Asked{Approval: gate}}, nil
 }
 
 // keep writes a record of the turn as JSON, for people and tools.

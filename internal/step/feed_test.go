@@ -27,7 +27,7 @@ func readFeed(t *testing.T, dir string) Feed {
 }
 
 // TestFeed: while a turn goes on, its folder has the newest plan and diff of the agent and
-// what it did, a line each (E-089, E-090, E-091).
+// what it did, a line each (E-036, E-089, E-090, E-091).
 func TestFeed(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

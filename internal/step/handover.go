@@ -15,6 +15,7 @@ import (
 
 const (
 	maxHandover = 4 << 10   // bytes of a summary
+	maxPlanned  = 10        // steps of the agent's own plan
 	maxStat     = 30        // files that it names
 	maxStatDiff = 256 << 10 // bytes of a patch that are read for it
 	maxLine     = 300       // bytes of a question, an answer, an error
@@ -42,6 +43,14 @@ func (x *Executor) handover(ctx context.Context, s *ralph.State, t *ralph.Task) 
 			fmt.Fprintf(&b, "\nThe last turn's last words:\n%s", text.Indent(last.Tail))
 		}
 	}
+	if th := r.Thread; th != nil {
+		if th.Said != "" && (r.Last == nil || r.Last.Tail != th.Said) {
+			fmt.Fprintf(&b, "\nThe words of its newest turn that did not fail:\n%s", text.Indent(th.Said))
+		}
+		for _, p := range th.Plan[:min(len(th.Plan), maxPlanned)] {
+			fmt.Fprintf(&b, "\nPlanned (%s): %s", p.Status, cutText(text.OneLine(p.Text), maxLine))
+		}
+	}
 	if r.Red != nil {
 		b.WriteString("\nChecks that failed:")
 		for _, c := range r.Red.Results {
@@ -64,8 +73,8 @@ func (x *Executor) handover(ctx context.Context, s *ralph.State, t *ralph.Task) 
 // checkout that is where the spec began: earlier tasks of it have changed files too.
 func (x *Executor) changedSince(ctx context.Context, s *ralph.State, t *ralph.Task) string {
 	from, since := s.Job.Base, "since the spec began"
-	if t.Run.Place.Dir != "" {
-		from, since = t.Run.Place.Base, "in this task"
+	if t.Run.Worktree.Dir != "" {
+		from, since = t.Run.Worktree.Base, "in this task"
 	}
 	if from == "" || t.Run.Tree == "" {
 		return ""

@@ -11,14 +11,17 @@ import (
 // Merging brings the work of tasks together, beside every checkout.
 type Merging interface {
 	// Start makes the integration branch name at the base, or goes on with the
-	// known one while work on it has not landed.
-	Start(ctx context.Context, known *ralph.Integration, name string) (ralph.IntegrationStarted, error)
+	// known one while work on it has not landed. onto is the base, "" what the settings say.
+	Start(ctx context.Context, known *ralph.Integration, name, onto string) (ralph.IntegrationStarted, error)
 	// Merge merges sides into the integration branch. The fact lacks Task, Members and Took.
 	Merge(ctx context.Context, in MergeInput) (ralph.Merged, error)
 	// Advance moves the integration branch. moved is where it is instead, "" when it moved.
 	Advance(ctx context.Context, branch, from, to string) (moved string, err error)
 	// Squash makes one commit of the tip's tree, on top of the base.
 	Squash(ctx context.Context, in SquashInput) (ralph.Committed, error)
+	// WithFiles returns a commit on top of tip that has these files as well; ignored are those
+	// of them that git ignores in dir.
+	WithFiles(ctx context.Context, dir, tip string, files map[string][]byte) (commit string, ignored []string, err error)
 	// Land brings the base branch up. The fact lacks Task and Took.
 	Land(ctx context.Context, in LandInput) (ralph.Landed, error)
 }
@@ -112,7 +115,7 @@ func (x *Executor) mergeMembers(ctx context.Context, s *ralph.State, t *ralph.Ta
 func (x *Executor) memberSide(s *ralph.State, m *ralph.Task, tip bool) Side {
 	side := Side{Task: m.ID, Commit: m.Run.Commit, Trailer: mergeTrailer, Key: m.Run.Commit}
 	if tip {
-		side.Branch = m.Run.Place.Branch
+		side.Branch = m.Run.Worktree.Branch
 	}
 	trailers := []string{taskTrailer + ": " + string(m.ID)}
 	if m.Run.CommitKey != "" {
@@ -166,8 +169,8 @@ func (x *Executor) land(ctx context.Context, s *ralph.State, t *ralph.Task) ([]r
 	if t.Run.Commit != "" {
 		in.To, in.Squashed, in.Key, in.Branches = t.Run.Commit, true, t.Run.CommitKey, []string{i.Branch}
 		for _, m := range s.Plan.Tasks {
-			if m.Run.Queue.State == ralph.MergeMerged && m.Run.Place.Branch != "" {
-				in.Branches = append(in.Branches, m.Run.Place.Branch)
+			if m.Run.Queue.State == ralph.MergeMerged && m.Run.Worktree.Branch != "" {
+				in.Branches = append(in.Branches, m.Run.Worktree.Branch)
 			}
 		}
 	}

@@ -79,8 +79,8 @@ func (s Setup) how() string {
 // dir is where a task works, absolute.
 func (x *Executor) dir(t *ralph.Task) string {
 	switch {
-	case t.Run.Place.Dir != "":
-		return filepath.Join(x.Root, filepath.FromSlash(t.Run.Place.Dir))
+	case t.Run.Worktree.Dir != "":
+		return filepath.Join(x.Root, filepath.FromSlash(t.Run.Worktree.Dir))
 	case x.Config.Isolated && t.Kind != ralph.KindPrepare && !t.TakesSlot():
 		return filepath.Join(x.Root, mergeDir)
 	}
@@ -100,11 +100,20 @@ func (x *Executor) trees(dir string) (Trees, error) {
 
 // prepareAll is PREPARE with worktrees: the integration branch, and the pool of
 // worktrees, made before any agent runs.
-func (x *Executor) prepareAll(ctx context.Context, s *ralph.State, t *ralph.Task) ([]ralph.Fact, error) {
+func (x *Executor) prepareAll(ctx context.Context, s *ralph.State, t *ralph.Task, spec string) ([]ralph.Fact, error) {
 	begin := x.Now()
 	x.merge.Lock()
 	defer x.merge.Unlock()
-	started, err := x.Merging.Start(ctx, s.Plan.Integration, x.integrationBranch(s.Job))
+	out, away := x.goesOut(s, spec), ""
+	var err error
+	if out.Branch != "" {
+		out.Onto, away, err = x.Publishing.Open(ctx, out)
+	}
+	var started ralph.IntegrationStarted
+	if err == nil {
+		started, err = x.Merging.Start(ctx, s.Plan.Integration, x.integrationBranch(s.Job), out.Branch)
+		started.Out = out
+	}
 	if err == nil {
 		err = x.Worktrees.Make(ctx, x.pool(s), started.Tip)
 	}
@@ -114,10 +123,14 @@ func (x *Executor) prepareAll(ctx context.Context, s *ralph.State, t *ralph.Task
 	if err != nil {
 		return failedToPrepare(ctx, t, begin, x.Now(), err)
 	}
-	return []ralph.Fact{
+	facts := []ralph.Fact{
 		ralph.Prepared{Task: t.ID, Head: started.From, Branch: started.Base, Tree: started.Tree, Took: x.Now().Sub(begin)},
 		started,
-	}, nil
+	}
+	if away != "" {
+		facts = append(facts, ralph.Noted{Task: t.ID, Text: x.Redact.String(out.Remote + " could not be asked what it has on " + out.Branch + ": " + away + "; what is there is merged before the push")})
+	}
+	return facts, nil
 }
 
 // integrationBranch names the branch that a job's work is merged into.
@@ -142,7 +155,7 @@ func (x *Executor) pool(s *ralph.State) []string {
 	owned := map[string]bool{}
 	for _, t := range s.Plan.Tasks {
 		if t.Status != ralph.TaskPending { // one that is pending goes on in its own
-			owned[t.Run.Place.Dir] = true
+			owned[t.Run.Worktree.Dir] = true
 		}
 	}
 	var dirs []string
@@ -162,7 +175,7 @@ func failedToPrepare(ctx context.Context, t *ralph.Task, begin, end time.Time, e
 	if ctx.Err() != nil {
 		return nil, err
 	}
-	return []ralph.Fact{ralph.Prepared{Task: t.ID, Dir: t.Run.Place.Dir, Error: err.Error(), Took: end.Sub(begin)}}, nil
+	return []ralph.Fact{ralph.Prepared{Task: t.ID, Dir: t.Run.Worktree.Dir, Error: err.Error(), Took: end.Sub(begin)}}, nil
 }
 
 // prepareTask gives a task its worktree: on a branch of its own at the integration
@@ -187,7 +200,7 @@ func (x *Executor) prepareTask(ctx context.Context, s *ralph.State, t *ralph.Tas
 
 // enterTask also returns the submodules that have no files.
 func (x *Executor) enterTask(ctx context.Context, s *ralph.State, t *ralph.Task) (ralph.Prepared, []string, error) {
-	p, i := t.Run.Place, s.Plan.Integration
+	p, i := t.Run.Worktree, s.Plan.Integration
 	if i == nil || p.Dir == "" {
 		return ralph.Prepared{}, nil, errors.New("the task was started without a worktree or an integration branch")
 	}
@@ -249,7 +262,7 @@ func (x *Executor) snapshot(ctx context.Context, s *ralph.State, t *ralph.Task) 
 	if err = look(); err == nil || ctx.Err() != nil {
 		return tree, head, err
 	}
-	if t.Run.Place.Dir == "" {
+	if t.Run.Worktree.Dir == "" {
 		back, failed := x.restoreBranch(ctx, s, t)
 		if !back || failed != nil {
 			return "", "", errors.Join(err, failed)
@@ -269,7 +282,7 @@ func (x *Executor) snapshot(ctx context.Context, s *ralph.State, t *ralph.Task) 
 // under way cannot be stashed.
 func (x *Executor) Stash(ctx context.Context, s *ralph.State, id ralph.TaskID) ([]ralph.Fact, error) {
 	t := s.Task(id)
-	if t == nil || t.Run.Place.Dir == "" || t.Kind == ralph.KindResolve {
+	if t == nil || t.Run.Worktree.Dir == "" || t.Kind == ralph.KindResolve {
 		return nil, nil
 	}
 	message := "ralph: " + text.OneLine(string(id)+" "+t.Name) + " was cut"

@@ -35,6 +35,12 @@ type PutBack struct {
 // new files stay, and no commit takes them along. With quality.changes keep they become part
 // of the work, and the checks have to pass once more, on the tree with them.
 func (x *Executor) afterChecks(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Check, ran *ralph.ChecksRan) error {
+	if !slices.ContainsFunc(ran.Results, func(r ralph.CheckResult) bool { return r.Command != "" && !r.Reused }) {
+		if x.inCheckout(t) {
+			ran.After = ran.Tree // nothing was started that could have written
+		}
+		return nil
+	}
 	after, err := x.putBack(ctx, s, t, ran, x.KeepChanges && ran.Pass)
 	if err != nil || len(ran.Taken) == 0 {
 		return err

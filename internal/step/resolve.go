@@ -24,7 +24,9 @@ type Resolving interface {
 }
 
 // firstResolve reports whether a resolve has not been in a worktree yet.
-func firstResolve(t *ralph.Task) bool { return t.Kind == ralph.KindResolve && t.Run.Place.Head == "" }
+func firstResolve(t *ralph.Task) bool {
+	return t.Kind == ralph.KindResolve && t.Run.Worktree.Head == ""
+}
 
 // parentCommit is the work that a resolve is about.
 func parentCommit(s *ralph.State, t *ralph.Task) string {
@@ -38,7 +40,7 @@ func parentCommit(s *ralph.State, t *ralph.Task) string {
 // both sides in the files that git cannot merge. From then on Base is that tip:
 // what was red there is not blamed on the merge.
 func (x *Executor) beginResolve(ctx context.Context, s *ralph.State, t *ralph.Task, p *ralph.Prepared) error {
-	dir, tip := x.dir(t), t.Run.Place.Base
+	dir, tip := x.dir(t), t.Run.Worktree.Base
 	if firstResolve(t) {
 		tip = s.Plan.Integration.Tip
 		p.Base = tip
@@ -76,9 +78,9 @@ func (x *Executor) resolveInput(s *ralph.State, t *ralph.Task, in *prompt.Input)
 	about := *parent
 	about.Run = t.Run
 	if m := parent.Run.Queue.Merged; m != nil && m.Conflict != nil {
-		in.Conflicts = conflictFiles(t.Run.Place.Conflicts, m.Conflict.Files)
+		in.Conflicts = conflictFiles(t.Run.Worktree.Conflicts, m.Conflict.Files)
 	} else {
-		in.Conflicts = conflictFiles(t.Run.Place.Conflicts, nil)
+		in.Conflicts = conflictFiles(t.Run.Worktree.Conflicts, nil)
 	}
 	if t.Run.Last == nil && about.Run.Red == nil {
 		about.Run.Red = parent.Run.Red // what was red on the merged tree

@@ -108,14 +108,16 @@ func (x *Executor) checkSettings(ctx context.Context, s *ralph.State, t *ralph.T
 }
 
 // heldCommit looks at what a commit in the checkout would change of settings, also by a
-// stage that no check comes after. nil: nothing that a person has not seen.
-func (x *Executor) heldCommit(ctx context.Context, s *ralph.State, t *ralph.Task, left []ralph.LeftFile) (*ralph.Committed, error) {
+// stage that no check comes after; tree is what was seen just now, if anybody looked. nil: nothing new.
+func (x *Executor) heldCommit(ctx context.Context, s *ralph.State, t *ralph.Task, tree string, left []ralph.LeftFile) (*ralph.Committed, error) {
 	if x.Touched == nil || !x.Config.Diff.Looks(ralph.CheckSettings) {
 		return nil, nil
 	}
-	tree, _, err := x.snapshot(ctx, s, t)
-	if err != nil {
-		return nil, err
+	if tree == "" {
+		var err error
+		if tree, _, err = x.snapshot(ctx, s, t); err != nil {
+			return nil, err
+		}
 	}
 	list, shown, err := x.settings(ctx, s, x.Root, began(s), tree, left)
 	if err != nil && began(s) != s.Job.Base && ctx.Err() == nil {

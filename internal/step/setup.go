@@ -55,7 +55,7 @@ func (x *Executor) runSetup(ctx context.Context, task ralph.TaskID, dir string) 
 				return &setupError{why: fmt.Sprintf("no time was left for `%s` (worktree.setup_timeout is %s)", command, x.Setup.Timeout)}
 			}
 		}
-		results, err := x.Gates.Run(ctx, dir, []ralph.CheckSpec{spec})
+		results, err := x.Checker.Run(ctx, dir, []ralph.CheckSpec{spec})
 		if err != nil {
 			return fmt.Errorf("%s: %w", setupName, err)
 		}
@@ -98,4 +98,17 @@ func writeRecord(path string, b []byte) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+// DoBrought is Do for a task whose worktree was brought here from another machine: what it needs
+// before anybody works in it is done first. anew: its files were written anew.
+func (x *Executor) DoBrought(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step, anew bool) ([]ralph.Fact, error) {
+	t := s.Task(id)
+	if err := x.setUp(ctx, id, x.dir(t), anew); err != nil {
+		if turn, ok := step.(ralph.Turn); ok {
+			return x.cannotStart(ctx, s, t, turn, err)
+		}
+		return nil, fmt.Errorf("step %s of %s: %w", step.StepName(), id, err)
+	}
+	return x.Do(ctx, s, id, step)
 }

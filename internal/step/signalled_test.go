@@ -60,7 +60,7 @@ func TestSignalled(t *testing.T) {
 			})}}
 			turn := ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}
 			d.write(t, ralph.Signalled{Task: "t-1", Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "of a turn that was cut"}},
-				ralph.StepStarted{Task: "t-1", Step: turn, Now: time.Now()})
+				ralph.StepStarted{Task: "t-1", Step: turn, DecidedAt: time.Now()})
 			facts, err := d.x.Do(t.Context(), d.mem.State(), "t-1", turn)
 			if err != nil {
 				t.Fatal(err)

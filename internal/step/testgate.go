@@ -84,7 +84,7 @@ func (x *Executor) runTest(ctx context.Context, dir string, g ralph.CheckSpec) (
 }
 
 func (x *Executor) runOnce(ctx context.Context, dir string, g ralph.CheckSpec) (ralph.CheckResult, error) {
-	results, err := x.Gates.Run(ctx, dir, []ralph.CheckSpec{g})
+	results, err := x.Checker.Run(ctx, dir, []ralph.CheckSpec{g})
 	if err != nil {
 		return ralph.CheckResult{}, err
 	}

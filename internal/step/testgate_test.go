@@ -78,7 +78,7 @@ func checkable(t *testing.T, c policy.Config, cmds *commands) (*window, *changed
 	t.Helper()
 	w := newWindow(t, c, "  - do: [signal: COMPLETE]\n")
 	trees := &changed{tree: "t1", patch: "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n"}
-	w.Trees, w.Gates = trees, cmds
+	w.Trees, w.Checker = trees, cmds
 	w.Checks = []ralph.CheckSpec{{Name: "vet", Command: "vet"}, {Name: "test", Command: "test", Test: true}}
 	w.state.Job.Tree = "t0"
 	w.apply(ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "played", Iteration: 1}})
@@ -298,7 +298,7 @@ func TestChecksOfTheDiff(t *testing.T) {
 			if c.reds == "" {
 				return
 			}
-			w.apply(ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateTest, Task: "t-1"}}, ralph.Answered{ID: "g-1", Verdict: ralph.Approved})
+			w.apply(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalTest, Task: "t-1"}}, ralph.Answered{ID: "g-1", Verdict: ralph.Approved})
 			again, _ := w.check(t)
 			if !again.Pass || !slices.Contains(again.Known, c.reds) || strings.Join(cmds.ran, " ") != "vet test" {
 				t.Errorf("after a person's word: %+v, ran %q", again, cmds.ran)

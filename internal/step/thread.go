@@ -32,22 +32,32 @@ func (x *Executor) decide(ctx context.Context, s *ralph.State, t *ralph.Task) ([
 	if err != nil {
 		return nil, err
 	}
-	if open && x.Advisor != nil {
-		state := thread.Of(s, t)
-		a, err := x.Advisor(ctx, &state)
-		if err != nil {
-			return nil, fmt.Errorf("ask what comes next: %w", err)
-		}
-		f.By, f.Action, f.NextInput, f.Reason, f.Confidence = a.By, a.Action, a.NextInput, a.Reason, a.Confidence
-		f.Record, f.Usage = a.Record, a.Usage
+	state := thread.Of(s, t)
+	var a Advice
+	switch guided := x.Guider != nil && t.Run.Thread.Guidance != nil; {
+	case !open || !guided && x.Advisor == nil:
+		f.Took = x.Now().Sub(begin)
+		return []ralph.Fact{redact.Value(x.Redact, f)}, nil
+	case guided:
+		a, f.Signature, err = x.direct(ctx, s, t, &state)
+	default:
+		a, err = x.Advisor(ctx, &state)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("ask what comes next: %w", err)
+	}
+	f.By, f.Action, f.NextInput, f.Reason, f.Confidence = a.By, a.Action, a.NextInput, a.Reason, a.Confidence
+	f.Record, f.Usage = a.Record, a.Usage
 	f.Took = x.Now().Sub(begin)
 	return []ralph.Fact{redact.Value(x.Redact, f)}, nil
 }
 
 // reviewed reads what a review turn answered.
-func (x *Executor) reviewed(t *ralph.Task, res ralph.TurnResult) ([]ralph.Fact, error) {
+func (x *Executor) reviewed(t *ralph.Task, own bool, res ralph.TurnResult) ([]ralph.Fact, error) {
 	out, err := prompt.ReadReview(res.Text, res.Answer)
+	if err != nil && own {
+		out, err = prompt.ReadOwnReview(res.Text)
+	}
 	if err != nil {
 		return nil, err
 	}

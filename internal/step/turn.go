@@ -72,7 +72,8 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	res, err := agent.Turn(turnCtx, ralph.TurnInput{
 		Agent: agent.Spec, Stage: step.Stage, Prompt: text, Dir: x.dir(t), Env: env,
 		Resume: step.Resume, Schema: schemaFor(step.Stage, agent.Structured), Timeout: step.Timeout, MaxCost: step.MaxCost,
-		Grace: x.Grace, Scratch: rec.dir, MCP: x.MCP, Raw: rec.output,
+		Review: step.Stage == ralph.KindReview && agent.Reviews && t.Run.Mismatches == 0, // asked once more it answers by the schema
+		Grace:  x.Grace, Scratch: rec.dir, MCP: x.MCP, Raw: rec.output,
 	}, ralph.TurnHooks{
 		Event:   func(e ralph.StreamEvent) { heard.add(e); watch.heard(e); listener.event(e); kept.heard(e) },
 		Context: guard.heard, Ask: asks.hook(), Asking: line.through, Stopping: x.stopping(t, text),
@@ -113,6 +114,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	if f.Commits, err = x.committedIn(s, t, rec); err != nil {
 		return nil, err
 	}
+	x.dropReport(rec)
 	facts := x.answer(s, t, step, res, &f)
 	if f.Files, err = sums(rec.dir); err != nil {
 		return nil, err
@@ -183,8 +185,8 @@ func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ra
 	}
 	before, at := t.Run.Tree, s.Job.Head
 	switch {
-	case t.Run.Place.Dir != "":
-		at = t.Run.Place.Head
+	case t.Run.Worktree.Dir != "":
+		at = t.Run.Worktree.Head
 	case before == "":
 		before = s.Job.Tree
 	}
@@ -201,7 +203,7 @@ func (x *Executor) see(ctx context.Context, s *ralph.State, t *ralph.Task, f *ra
 // keepDiff writes the turn's patch for people, and says what is in it. It is a
 // convenience: the trees are in git, so a failure here is no failure of the turn.
 func (x *Executor) keepDiff(ctx context.Context, t *ralph.Task, from, to, path string) *ralph.DiffSummary {
-	if x.SkipDiffs {
+	if x.SkipDiffs && t.Run.Thread == nil { // of a thread it is decided by it
 		return nil
 	}
 	trees, err := x.trees(x.dir(t))
@@ -234,7 +236,7 @@ func (x *Executor) answer(s *ralph.State, t *ralph.Task, step ralph.Turn, res ra
 	case ralph.KindDecompose:
 		facts, err = x.decomposed(s, t, res)
 	case ralph.KindReview:
-		facts, err = x.reviewed(t, res)
+		facts, err = x.reviewed(t, x.Agents[step.Agent].Reviews && t.Run.Mismatches == 0, res)
 	default:
 		return nil
 	}
@@ -256,7 +258,7 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 	in := prompt.Input{
 		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: records.Task(x.Root, t), Tasks: s.Plan.Tasks,
 		Learnings: readTail(filepath.Join(x.dir(t), progressFile), maxLearned), Feedback: step.Feedback,
-		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Place.Dir == "",
+		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Worktree.Dir == "",
 		Signal: x.Signal,
 	}
 	if x.Config.Sandbox != "" {
@@ -283,6 +285,9 @@ func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, st
 		x.resolveInput(s, t, &in)
 	case ralph.KindThread:
 		in.Next, in.Feedback, in.Resumed, in.Max = step.Feedback, "", step.Resume != "", 0
+		if th := t.Run.Thread; in.Handover == "" && !in.Resumed && th != nil && (th.Said != "" || th.Changed) {
+			in.Handover = x.handover(ctx, s, t) // the agent keeps no session, or it is lost
+		}
 	case ralph.KindReview:
 		in.Diff = x.threadDiff(ctx, s, t)
 	}

@@ -45,7 +45,7 @@ func TestStateIsSmall(t *testing.T) {
 	const tasks = 500
 	for _, pass := range []bool{true, false} {
 		w, _ := checkable(t, policy.Config{}, nil)
-		w.Gates = loud{strings.Repeat("ok  \texample.com/module/package\t0.012s\n", 64<<10/37), pass}
+		w.Checker = loud{strings.Repeat("ok  \texample.com/module/package\t0.012s\n", 64<<10/37), pass}
 		w.Checks = w.Checks[:1]
 		ran, _ := w.check(t)
 		if n := bytesOf(t, ran); n > 5<<10 {
@@ -78,7 +78,7 @@ func TestPromptHasTheWhole(t *testing.T) {
 	}
 	w, _ := checkable(t, policy.Config{}, nil)
 	w.Redact = redact.New([]redact.Secret{{Name: "TOKEN", Value: secret}}, nil)
-	w.Gates, w.Checks = loud{strings.Replace(long.String(), "number 1000\n", "number 1000 "+secret+"\n", 1), false}, w.Checks[:1]
+	w.Checker, w.Checks = loud{strings.Replace(long.String(), "number 1000\n", "number 1000 "+secret+"\n", 1), false}, w.Checks[:1]
 	w.state.Task("t-1").Run.Last.Dir = "ralph/.state/tasks/t-1/1"
 	ran, _ := w.check(t)
 	file := filepath.Join(w.Root, ran.Path())

@@ -28,7 +28,11 @@ func (broken) Stash(context.Context, string, string, string) (string, error) {
 	return "", errBroken
 }
 
-func (broken) Start(context.Context, *ralph.Integration, string) (ralph.IntegrationStarted, error) {
+func (broken) WithFiles(context.Context, string, string, map[string][]byte) (string, []string, error) {
+	return "", nil, errBroken
+}
+
+func (broken) Start(context.Context, *ralph.Integration, string, string) (ralph.IntegrationStarted, error) {
 	return ralph.IntegrationStarted{}, errBroken
 }
 
@@ -51,9 +55,9 @@ func (broken) Land(context.Context, LandInput) (ralph.Landed, error) {
 // isolatedState is a job with a build task and a stage of each kind.
 func isolatedState() *ralph.State {
 	var s ralph.State
-	place := ralph.Place{Dir: "ralph/.worktrees/1", Branch: "ralph/t-1"}
+	place := ralph.Worktree{Dir: "ralph/.worktrees/1", Branch: "ralph/t-1"}
 	for _, t := range []ralph.Task{
-		{ID: "t-1", Kind: ralph.KindBuild, Name: "One", Run: ralph.Run{Committing: ralph.Committing{Commit: "c1"}, Place: place}},
+		{ID: "t-1", Kind: ralph.KindBuild, Name: "One", Run: ralph.Run{Committing: ralph.Committing{Commit: "c1"}, Worktree: place}},
 		{ID: "prepare", Kind: ralph.KindPrepare},
 		{ID: "merge", Kind: ralph.KindMerge, Members: []ralph.TaskID{"t-1"}},
 		{ID: "land", Kind: ralph.KindLand},
@@ -127,8 +131,8 @@ func TestPool(t *testing.T) {
 		{"no plan yet", 2, 0, nil, "1 2"},
 		{"fewer tasks than slots", 4, 1, []ralph.Task{{ID: "t-1", Status: ralph.TaskPending}}, "1 merge"},
 		{"one is owned", 2, 0, []ralph.Task{
-			{ID: "t-1", Status: ralph.TaskFailed, Run: ralph.Run{Place: ralph.Place{Dir: "ralph/.worktrees/1"}}},
-			{ID: "t-2", Status: ralph.TaskPending, Run: ralph.Run{Place: ralph.Place{Dir: "ralph/.worktrees/2"}}},
+			{ID: "t-1", Status: ralph.TaskFailed, Run: ralph.Run{Worktree: ralph.Worktree{Dir: "ralph/.worktrees/1"}}},
+			{ID: "t-2", Status: ralph.TaskPending, Run: ralph.Run{Worktree: ralph.Worktree{Dir: "ralph/.worktrees/2"}}},
 			{ID: "t-3", Status: ralph.TaskPending},
 		}, "2 3"},
 	} {

@@ -91,9 +91,9 @@ func Of(s *ralph.State, t *ralph.Task) State {
 		Plan: th.Plan, Usage: r.Usage, Context: r.Context, Spent: r.Spent, Compactions: th.Compactions, Decisions: th.Past,
 		Idle: th.Idle, Failing: r.SameError, Changed: th.Changed, Review: th.Review, More: budgetOf(th.More),
 	}
-	for _, g := range s.Gates {
+	for _, g := range s.Approvals {
 		if g.InTurn && g.Task == t.ID {
-			x.Pending = append(x.Pending, Pending{ID: string(g.ID), Question: g.Kind == ralph.GateQuestion, Text: line(g.Text), Since: g.AskedAt})
+			x.Pending = append(x.Pending, Pending{ID: string(g.ID), Question: g.Kind == ralph.ApprovalQuestion, Text: line(g.Text), Since: g.AskedAt})
 		}
 	}
 	if r.Last != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/hook"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -82,7 +83,7 @@ func Untrusted(ctx context.Context, env workspace.Env, root string, c config.Con
 		if _, looked := made[file]; looked {
 			continue
 		}
-		if made[file], err = repo.MadeHere(ctx, file, landedBy(env)); err != nil {
+		if made[file], err = commits.MadeHere(ctx, repo, file, landedBy(env)); err != nil {
 			return nil, known, err
 		}
 	}

@@ -19,6 +19,52 @@ func newest(r *repository) ralph.Fact {
 	return r.story.Events[len(r.story.Events)-1].Fact
 }
 
+// What nothing takes back is asked about, and no is the answer that stands there: stopping.
+func TestStopIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	for _, no := range []string{"enter", "esc", "n", "q"} {
+		p := play(t, atWork(t), 100, 34)
+		before := p.r.story.Seq
+		p.press("s")
+		p.want("Stop when the current iterations are over?", "‹ No ›")
+		p.press(no)
+		if p.m.popup != nil || p.r.story.Seq != before {
+			t.Fatalf("%s on the question did something: %v", no, newest(p.r))
+		}
+		p.press("s", "y")
+		if x, ok := newest(p.r).(ralph.Control); !ok || x.Want != ralph.WantStop {
+			t.Fatalf("y made %#v", newest(p.r))
+		}
+	}
+}
+
+// A task that ran out of time is tried again, changed or rolled back with the keys r, e and R
+// (B-034).
+func TestTimedOutTask(t *testing.T) {
+	t.Parallel()
+	r := atWork(t)
+	r.story.End("t-0002", ralph.TaskTimeout, "B-032", "50 iterations", false)
+	p := play(t, r, 120, 40).press("2", "j")
+	p.want("✗ timeout  t-0002", "r retry", "e edit", "R roll back")
+	before := r.story.Seq
+	p.press("R")
+	p.want("Roll back", "‹ No ›")
+	p.press("enter")
+	if len(r.did) != 0 || r.story.Seq != before {
+		t.Fatalf("enter on the question did something: %v", r.did)
+	}
+	p.press("R", "y")
+	if len(r.did) != 1 || r.did[0] != "rollback t-0002" {
+		t.Fatalf("R did %v", r.did)
+	}
+	p.press("e")
+	p.want("Edit", "What to do, one line")
+	p.press("esc", "r")
+	if task := r.State().Task("t-0002"); task.Status != ralph.TaskPending {
+		t.Fatalf("r left it %s", task.Status)
+	}
+}
+
 // What opens a gate is read before it is done, and no is the answer that stands there (B-059).
 func TestApproveIsAskedAbout(t *testing.T) {
 	t.Parallel()
@@ -58,7 +104,7 @@ func TestUndo(t *testing.T) {
 		t.Fatalf("p made %#v", newest(p.r))
 	}
 	p.look()
-	p.want("pausing", "u: undo")
+	p.want("Pausing", "u: undo")
 	p.press("u")
 	if x, ok := newest(p.r).(ralph.Control); !ok || x.Want != ralph.WantRun {
 		t.Fatalf("u made %#v", newest(p.r))
@@ -185,7 +231,7 @@ func TestEngineDiesAndComesBack(t *testing.T) {
 	p.wantNot("follows")
 	p.r.alive = true
 	p.look()
-	p.want("▶ running", "follows")
+	p.want("▶ Autopilot Running", "follows")
 }
 
 // Who scrolls up in an output stays there, is told how much came, and follows again with f.
@@ -207,8 +253,8 @@ func TestFollow(t *testing.T) {
 // high as the terminal, nothing panics, and what has a question is done by its answer alone.
 func TestMonkey(t *testing.T) {
 	t.Parallel()
-	keys := strings.Fields("j k g G 1 2 3 4 5 6 tab enter esc ] [ f w z / n N : x u t , . < > y T ? p s a d r e R X + y n space left right up down pgdown pgup ctrl+s ctrl+p backspace home end l h o 界 !")
-	for seed := range uint64(8) {
+	keys := strings.Fields("j k g G 1 2 3 4 5 6 7 8 tab enter esc ] [ f w z / n N : x u t , . < > y T ? p s a d r e R X + y n space left right up down pgdown pgup ctrl+s ctrl+p backspace home end l h o 界 !")
+	for seed := range uint64(5) {
 		rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a monkey
 		p := play(t, atWork(t), 80, 24)
 		var pressed []string
@@ -232,7 +278,7 @@ func TestMonkey(t *testing.T) {
 				}
 				pressed = append(pressed, k)
 				f, open := p.m.popup.(*form)
-				_, cmd := p.m.Update(press(k))
+				cmd := p.m.Update(press(k))
 				answered := open && p.m.doing != "" && f.offer.Action == p.m.doing
 				if p.m.doing != "" && !answered && k != "u" && needsAnswer(p, p.m.doing) {
 					t.Fatalf("seed %d: %s was done without an answer, after %v", seed, p.m.doing, pressed[max(0, len(pressed)-12):])
@@ -287,7 +333,7 @@ func BenchmarkPicture(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p.look()
-		p.m.View()
+		p.m.picture()
 	}
 }
 
@@ -297,6 +343,32 @@ func BenchmarkKey(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p.press("j", "k")
-		p.m.View()
+		p.m.picture()
 	}
+}
+
+// The key that answers leads to what waits where it was pressed on something else; nothing is
+// answered that was not read.
+func TestAnswerLeadsToWhatWaits(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 120, 40)
+	before := p.r.story.Seq
+	p.press("a")
+	p.want("Held by", "This waits for you")
+	if p.r.story.Seq != before || p.m.popup != nil {
+		t.Fatalf("a on something else answered: %v", newest(p.r))
+	}
+	p.press("a")
+	p.want("‹ Cancel ›")
+}
+
+// A palette that is open follows what can be done: an engine that has ended meanwhile can be
+// started.
+func TestPaletteFollows(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 40).press(":").typed("start")
+	p.want("Nothing is called so")
+	p.r.alive = false
+	p.look()
+	p.want("Start …")
 }

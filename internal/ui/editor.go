@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
+	"github.com/ralph-loop/ralph/internal/ui/typed"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -38,8 +39,8 @@ func (m *Model) edit(name, words string, take func(m *Model, text string) tea.Cm
 		return nil
 	}
 	args := []string{"/bin/sh", "-c", editor + ` "$1"`, "editor", file} // it may have words of its own, as git allows
-	run := proc.NewForeground(proc.Command{Args: args, Dir: m.opt.Root, Env: m.opt.Env.Environ})
-	return tea.Exec(run, func(err error) tea.Msg {
+	run := proc.NewForeground(m.ctx, proc.Command{Args: args, Dir: m.opt.Root, Env: m.opt.Env.Environ})
+	return tea.Exec(m.aside(run), func(err error) tea.Msg {
 		defer os.RemoveAll(dir)
 		if err != nil {
 			return editedMsg{err: fmt.Errorf("the editor (%s) has failed: %w", editor, err)}
@@ -62,7 +63,7 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 func (m *Model) editField(f *form) tea.Cmd {
 	at := f.at
 	return m.edit(f.fields[at].Name+".md", f.fields[at].input.String(), func(_ *Model, text string) tea.Cmd {
-		f.fields[at].input = newInput(strings.TrimRight(text, "\n"))
+		f.fields[at].input = typed.New(strings.TrimRight(text, "\n"))
 		return nil
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/ui/watch"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -31,6 +32,7 @@ type repository struct {
 	root  string
 	alive bool
 	did   []string // what was asked of it beyond facts
+	keys  action.Keys
 	moved chan struct{}
 	words map[ralph.TaskID]string
 }
@@ -107,7 +109,7 @@ func (r *repository) Context() action.Context {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
-	return action.Context{Engine: r.alive, Now: r.story.Now, Specs: []string{"feature-x.md"}, By: "ui", ID: func(prefix string) string {
+	return action.Context{Keys: r.keys, Engine: r.alive, Now: r.story.Now, Specs: []string{"feature-x.md"}, By: "ui", ID: func(prefix string) string {
 		n++
 		return prefix + "-new" + string(rune('a'+n))
 	}}
@@ -141,7 +143,14 @@ func (r *repository) done(what string) (string, error) {
 }
 
 func (r *repository) Start(_ context.Context, s action.Start) (string, error) {
-	return r.done("start " + s.Mode)
+	words := "start " + s.Mode
+	if s.Resume {
+		words += " resumed"
+	}
+	if s.Fresh {
+		words += " fresh"
+	}
+	return r.done(words)
 }
 
 func (r *repository) RollBack(_ context.Context, id ralph.TaskID) (string, error) {
@@ -152,7 +161,7 @@ func (r *repository) CleanUp(_ context.Context, id ralph.TaskID) (string, error)
 	return r.done("cleanup " + string(id))
 }
 func (r *repository) SpecFile(name, _ string) (string, error) { return name, nil }
-func (r *repository) Closed(ralph.GateID) error               { return errors.New("it is decided already") }
+func (r *repository) Closed(ralph.ApprovalID) error           { return errors.New("it is decided already") }
 
 // atWork is a session in the middle: one agent works, one waits for a person in its turn, one
 // task failed, one is in the merge queue.
@@ -180,8 +189,8 @@ func atWork(t testing.TB) *repository {
 	x.End("t-0003", ralph.TaskFailed, "B-073", "2 retries after: 503 from upstream", false)
 	x.Start("t-0004", 3)
 	x.Receipt("t-0004", ralph.Turn{Stage: ralph.KindBuild, Agent: "codex", Iteration: 1}, ralph.Why{Rule: "B-011", Text: "the task begins"})
-	x.Add(ralph.Asked{Gate: ralph.Gate{
-		ID: "g-1a2b", Kind: ralph.GateOperation, Task: "t-0004", Text: "run git push --force origin main", Detail: "Command: git push --force origin main\nFolder: ralph/.state/worktrees/a",
+	x.Add(ralph.Asked{Approval: ralph.Approval{
+		ID: "g-1a2b", Kind: ralph.ApprovalOperation, Task: "t-0004", Text: "run git push --force origin main", Detail: "Command: git push --force origin main\nFolder: ralph/.state/worktrees/a",
 		AskedAt: x.Now, InTurn: true, Rule: "git push", Request: &ralph.Request{ID: "r1", Kind: "command", Command: "git push --force origin main"},
 	}})
 	x.Pass(12 * time.Second)
@@ -222,8 +231,8 @@ func play(t testing.TB, r *repository, columns, rows int) *player {
 // look shows the screen what the repository is now.
 func (p *player) look() {
 	p.t.Helper()
-	w := watcher{source: p.r}
-	l, news := w.look(time.Now())
+	w := watch.Watcher{Source: p.r}
+	l, news := w.Look(time.Now())
 	if !news || l.Broken != "" {
 		p.t.Fatalf("nothing to see: %s", l.Broken)
 	}
@@ -232,7 +241,7 @@ func (p *player) look() {
 
 // send gives the screen a message, and all that comes of it.
 func (p *player) send(msg tea.Msg) {
-	_, cmd := p.m.Update(msg)
+	cmd := p.m.Update(msg)
 	p.run(cmd)
 }
 
@@ -247,7 +256,7 @@ func (p *player) run(cmd tea.Cmd) {
 			p.run(c)
 		}
 	default:
-		_, more := p.m.Update(msg)
+		more := p.m.Update(msg)
 		p.run(more)
 	}
 }
@@ -265,7 +274,7 @@ func press(k string) tea.KeyPressMsg {
 	special := map[string]tea.KeyPressMsg{
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
 		"left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "space": {Code: ' ', Text: " "}, "backspace": {Code: tea.KeyBackspace},
-		"ctrl+s": {Code: 's', Mod: tea.ModCtrl}, "ctrl+p": {Code: 'p', Mod: tea.ModCtrl}, "pgdown": {Code: tea.KeyPgDown}, "pgup": {Code: tea.KeyPgUp}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
+		"ctrl+s": {Code: 's', Mod: tea.ModCtrl}, "ctrl+p": {Code: 'p', Mod: tea.ModCtrl}, "ctrl+t": {Code: 't', Mod: tea.ModCtrl}, "pgdown": {Code: tea.KeyPgDown}, "pgup": {Code: tea.KeyPgUp}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
 	}
 	if x, ok := special[k]; ok {
 		return x

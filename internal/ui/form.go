@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/ui/panes"
+	"github.com/ralph-loop/ralph/internal/ui/typed"
 )
 
 // asks reports whether an action is asked about although the table has no question: the word
@@ -24,7 +25,7 @@ func (m *Model) ask(o action.Available) tea.Cmd {
 	}
 	f := &form{offer: o}
 	for _, x := range o.Fields {
-		f.fields = append(f.fields, field{Field: x, input: newInput(x.Value)})
+		f.fields = append(f.fields, field{Field: x, input: typed.New(x.Value)})
 	}
 	f.at = len(f.fields) + 1 // no is the answer that stands there
 	if len(f.fields) > 0 && !asks(o) && o.Confirm == "" {
@@ -45,14 +46,14 @@ func (m *Model) aboutOf(o action.Available) []draw.Line {
 		out = append(out, draw.Of(draw.Strong, o.Confirm))
 	}
 	s := m.now.State
-	if i := slices.IndexFunc(s.Gates, func(g *ralph.Gate) bool { return string(g.ID) == o.ID }); i >= 0 {
+	if i := slices.IndexFunc(s.Approvals, func(g *ralph.Approval) bool { return string(g.ID) == o.ID }); i >= 0 {
 		r, ok := m.chosen()
 		v, _ := m.viewNow()
 		if ok && r.Gate != nil && string(r.Gate.ID) == o.ID && v == panes.ViewAsk && len(m.pane.lines) > 0 {
 			return append(out, m.pane.lines...) // the same that stands there, with the diff
 		}
-		out = append(out, draw.Of(draw.Dim, string(s.Gates[i].ID)+"  "+s.Gates[i].Kind))
-		return append(out, panes.Prose(s.Gates[i].Text+"\n"+s.Gates[i].Detail)...)
+		out = append(out, draw.Of(draw.Dim, string(s.Approvals[i].ID)+"  "+s.Approvals[i].Kind))
+		return append(out, panes.Prose(s.Approvals[i].Text+"\n"+s.Approvals[i].Detail)...)
 	}
 	if t := s.Task(ralph.TaskID(o.ID)); t != nil {
 		out = append(out, draw.Of(draw.Dim, string(t.ID)+"  ").Add(draw.Plain, t.Name))
@@ -74,12 +75,12 @@ type form struct {
 // field is one thing that a form asks for.
 type field struct {
 	action.Field
-	input input
+	input typed.Line
 }
 
 func (f *form) paste(words string) {
 	if f.at < len(f.fields) {
-		f.fields[f.at].input.insert(strings.ReplaceAll(words, "\r\n", "\n"))
+		f.fields[f.at].input.Insert(strings.ReplaceAll(words, "\r\n", "\n"))
 	}
 }
 
@@ -127,6 +128,18 @@ func (f *form) walk(step int) {
 	}
 }
 
+// enter goes on to what is typed next, and from the last of that to the button: who has said what
+// is asked for need not pass by all that could be said.
+func (f *form) enter() {
+	for at := f.at + 1; at < len(f.fields); at++ {
+		if kind := f.fields[at].Kind; kind != "check" && kind != "choice" && !f.hidden(at) {
+			f.at = at
+			return
+		}
+	}
+	f.at = len(f.fields)
+}
+
 // hidden reports whether a field means nothing yet: how far and how long a rule holds, while
 // none is wanted.
 func (f *form) hidden(i int) bool {
@@ -154,22 +167,22 @@ func (f *form) edit(msg tea.KeyPressMsg) tea.Cmd {
 		default:
 			return nil
 		}
-		x.input = newInput(x.Choices[i])
+		x.input = typed.New(x.Choices[i])
 	case "check":
 		switch k {
 		case "space":
-			x.input = newInput(map[bool]string{true: "", false: "yes"}[x.input.String() != ""])
+			x.input = typed.New(map[bool]string{true: "", false: "yes"}[x.input.String() != ""])
 		case "enter":
 			f.walk(1)
 		}
 	default:
 		switch {
 		case k == "enter" && x.Kind == "area" && strings.Contains(x.input.String(), "\n"), k == "alt+enter", k == "ctrl+j":
-			x.input.insert("\n")
+			x.input.Insert("\n")
 		case k == "enter":
-			f.walk(1)
+			f.enter()
 		default:
-			x.input.key(msg)
+			x.input.Key(msg)
 		}
 	}
 	return nil
@@ -270,6 +283,8 @@ func (f *form) body(_ *Model, columns, rows int) (string, []draw.Line, string) {
 		keys = "space: yes or no   tab: next   ctrl+s: do it   esc: cancel"
 	case len(f.fields) == 0:
 		keys = "y: yes   n, esc: no"
+	case f.at >= len(f.fields):
+		keys = "y: " + strings.ToLower(f.offer.Title) + "   n, esc: no   tab, ↑: what else can be said"
 	}
 	return f.offer.Title, append(out, foot...), keys
 }
@@ -305,7 +320,7 @@ func (f *form) fieldLines(columns int) (out []draw.Line, on int) {
 					shown = "-"
 				}
 				if c == x.input.String() {
-					l = l.Add(draw.Strong|draw.Chosen, " "+shown+" ")
+					l = l.Add(draw.Strong|draw.Chosen, "‹"+shown+"›")
 				} else {
 					l = l.Add(draw.Dim, " "+shown+" ")
 				}
@@ -323,16 +338,16 @@ func (f *form) fieldLines(columns int) (out []draw.Line, on int) {
 func (f *form) inputLines(i, columns int) []draw.Line {
 	x := &f.fields[i]
 	var out []draw.Line
-	at, words := 0, string(x.input.text)
+	at, words := 0, string(x.input.Text)
 	for line := range strings.Lines(words + "\n") {
 		line = strings.TrimSuffix(line, "\n")
 		n := len([]rune(line))
-		part := newInput(line)
-		on := i == f.at && x.input.at >= at && x.input.at <= at+n
+		part := typed.New(line)
+		on := i == f.at && x.input.At >= at && x.input.At <= at+n
 		if on {
-			part.at = x.input.at - at
+			part.At = x.input.At - at
 		}
-		out = append(out, draw.Of(draw.Border, "│ ").Join(part.line(columns-1, on)))
+		out = append(out, draw.Of(draw.Border, "│ ").Join(part.Draw(columns-1, on)))
 		at += n + 1
 	}
 	if len(out) > 8 && i != f.at {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -17,26 +15,37 @@ import (
 )
 
 const (
-	barLines  = 2 // the control bar
 	leastWide = 60
 	leastHigh = 20
 	wholeWide = 80 // both panels fit
 	wholeHigh = 24
+	roomyWide = 104 // the lists have their whole names
 )
 
-// View is the picture. It is made anew only when something has changed: bubbletea asks for it
-// after every message.
-func (m *Model) View() tea.View {
-	if m.dirty {
-		m.shown, m.dirty = m.theme.Frame(m.frame()), false
+// picture is what is to be seen now.
+func (m *Model) picture() []draw.Line {
+	m.dirty = false
+	lines := m.frame()
+	if keys := m.chosenKeys(); len(keys) > 0 {
+		for i, l := range lines {
+			lines[i] = l.Keyed(keys)
+		}
 	}
-	v := tea.NewView(m.shown)
-	v.AltScreen = true
-	if m.opt.Mouse {
-		v.MouseMode = tea.MouseModeCellMotion
+	return lines
+}
+
+// chosenKeys are the keys of actions that a person chose, by the usual ones.
+func (m *Model) chosenKeys() map[string]string {
+	if len(m.now.Context.Keys) == 0 {
+		return nil
 	}
-	v.WindowTitle = m.title()
-	return v
+	out := map[string]string{}
+	for _, a := range action.Actions() {
+		if k := m.now.Context.Keys.Of(a.Name); a.Key != "" && k != a.Key {
+			out[a.Key] = k
+		}
+	}
+	return out
 }
 
 // title is what the window is called: what needs somebody comes first.
@@ -66,8 +75,16 @@ func (m *Model) split() (left, right int) {
 	return left, m.width - left
 }
 
+// bar is how many lines the control bar has: with the newest decision where there is room.
+func (m *Model) bar() int {
+	if m.height < wholeHigh || m.width < wholeWide {
+		return 2
+	}
+	return 3
+}
+
 // high is how many lines the panels have.
-func (m *Model) high() int { return m.height - barLines - 2 }
+func (m *Model) high() int { return m.height - m.bar() - 2 }
 
 // paneSize is what there is room for in the right panel.
 func (m *Model) paneSize() (columns, rows int) {
@@ -87,7 +104,7 @@ func (m *Model) frame() []draw.Line {
 	if l.State == nil {
 		return m.filled([]draw.Line{draw.Of(draw.Dim, " Reading the journal …")})
 	}
-	out := append(panes.Bar(l, m.width), m.tabLine(l))
+	out := append(panes.Bar(l, m.width, m.bar() > 2), m.tabLine(l))
 	left, right := m.split()
 	switch {
 	case !m.single():
@@ -132,7 +149,7 @@ func (m *Model) tooSmall() []draw.Line {
 		}
 	}
 	var wrapped []draw.Line
-	for _, l := range append(out, draw.Of(draw.Dim, "q leaves")) {
+	for _, l := range append(out, draw.Of(draw.Dim, m.keyOf("leave")+" leaves")) {
 		wrapped = append(wrapped, l.Wrap(max(4, m.width), 0)...)
 	}
 	return m.filled(wrapped)
@@ -153,14 +170,20 @@ func (m *Model) tabSpots() []spot {
 }
 
 func (m *Model) tabParts(l panes.Look) (draw.Line, []spot) {
-	counts := m.width >= wholeWide
+	counts := m.width >= roomyWide
 	out := draw.Of(draw.Plain, " ")
 	var spots []spot
-	at := 1
+	at, gap, sign := 1, "  ", " "
+	if m.width < wholeWide {
+		gap, sign = " ", "!"
+	}
 	for t := range panes.Tabs {
 		name, tone := t.String(), draw.Dim
+		if m.width < wholeWide || m.width < roomyWide && t != panes.TabNeeds {
+			name = t.Short()
+		}
 		count := ""
-		if counts || t == panes.TabNeeds || t == m.tab {
+		if counts || t == panes.TabNeeds || t == m.tab && m.width >= wholeWide {
 			count = t.Counts(l)
 		}
 		if t == m.tab {
@@ -173,11 +196,11 @@ func (m *Model) tabParts(l panes.Look) (draw.Line, []spot) {
 			part = draw.Of(draw.Accent, fmt.Sprintf("%d ", t+1)).Add(draw.Accent|draw.Underlined, name)
 		}
 		if count != "" {
-			part = part.Add(tone, " "+count)
+			part = part.Add(tone, sign+count)
 		}
 		w := part.Width()
 		spots = append(spots, spot{at, at + w, int(t)})
-		out, at = out.Join(part).Add(draw.Plain, "  "), at+w+2
+		out, at = out.Join(part).Add(draw.Plain, gap), at+w+len(gap)
 	}
 	return out, spots
 }
@@ -268,7 +291,7 @@ func (m *Model) detailPanel(wide int) []draw.Line {
 		}
 		switch {
 		case v == panes.ViewOutput && p.unread > 0:
-			right = draw.Of(draw.Warn, fmt.Sprintf(" %s below: f ", text.Plural(p.unread, "new line", "new lines")))
+			right = draw.Of(draw.Warn, fmt.Sprintf(" %s below: %s ", text.Plural(p.unread, "new line", "new lines"), m.keyOf("follow")))
 		case v == panes.ViewOutput && p.follow && m.growing():
 			right = draw.Of(draw.Good, " follows ")
 		case all > rows:
@@ -328,7 +351,7 @@ func (m *Model) viewParts(wide int) (draw.Line, []spot) {
 	}
 	if out.Width() > wide-4 {
 		i := slices.Index(list, v)
-		return draw.Of(draw.Plain, " ").Add(draw.Accent|draw.Underlined, v.String()).Add(draw.Dim, fmt.Sprintf(" %d of %d: ] [ ", i+1, len(list))), nil
+		return draw.Of(draw.Plain, " ").Add(draw.Accent|draw.Underlined, v.String()).Add(draw.Dim, fmt.Sprintf(" %d of %d: %s %s ", i+1, len(list), m.keyOf("next-view"), m.keyOf("previous-view"))), nil
 	}
 	return out, spots
 }
@@ -344,7 +367,7 @@ func (m *Model) hints() []draw.Line {
 			break
 		}
 		if o.Primary || o.Key != "" || slices.Contains([]string{"start", "queue", "add"}, o.Action) {
-			out = append(out, draw.Of(draw.Key, cmp.Or(o.Key, ": "+o.Action)).Fit(12).Add(draw.Plain, o.Title))
+			out = append(out, draw.Of(draw.Key, cmp.Or(o.Key, m.keyOf("palette")+" "+o.Action)).Fit(12).Add(draw.Plain, o.Title))
 		}
 	}
 	if len(out) > 0 {
@@ -389,7 +412,7 @@ func (m *Model) lastLine() draw.Line {
 		if s.right {
 			where = "text with"
 		}
-		return draw.Of(draw.Accent, " / "+where+" ").Join(s.input.line(max(4, m.width-24), true))
+		return draw.Of(draw.Accent, " "+m.keyOf("search")+" "+where+" ").Join(s.input.Draw(max(4, m.width-24), true))
 	}
 	if m.doing != "" {
 		return draw.Of(draw.Note, " … "+m.doing)
@@ -405,7 +428,10 @@ func (m *Model) lastLine() draw.Line {
 
 // keyLine are the keys that do something now, the most special first.
 func (m *Model) keyLine() draw.Line {
-	fixed := draw.Of(draw.Key, "x").Add(draw.Dim, " menu  ").Add(draw.Key, "?").Add(draw.Dim, " keys  ").Add(draw.Key, ":").Add(draw.Dim, " do  ").Add(draw.Key, "q").Add(draw.Dim, " leave ")
+	var fixed draw.Line
+	for _, x := range []struct{ name, words string }{{"menu", " menu  "}, {"help", " keys  "}, {"palette", " do  "}, {"leave", " leave "}} {
+		fixed = fixed.Add(draw.Key, m.keyOf(x.name)).Add(draw.Dim, x.words)
+	}
 	out := draw.Of(draw.Plain, " ")
 	room := m.width - fixed.Width() - 1
 	seen := map[string]bool{}
@@ -420,15 +446,18 @@ func (m *Model) keyLine() draw.Line {
 			put(o.Key, shortTitle(o), draw.Plain)
 		}
 	}
+	if len(m.now.State.Approvals) > 0 && m.tab != panes.TabNeeds {
+		put(m.now.Context.Keys.Of("approve"), "needs you", draw.Warn)
+	}
 	if m.undo != nil {
-		put("u", "undo", draw.Plain)
+		put(m.keyOf("undo"), "undo", draw.Plain)
 	}
 	if _, list := m.viewNow(); len(list) > 1 {
-		put("]", "view", draw.Dim)
+		put(m.keyOf("next-view"), "view", draw.Dim)
 	}
-	put("/", "search", draw.Dim)
-	put("t", "time", draw.Dim)
-	put("z", "zoom", draw.Dim)
+	put(m.keyOf("search"), "search", draw.Dim)
+	put(m.keyOf("travel"), "time", draw.Dim)
+	put(m.keyOf("zoom"), "zoom", draw.Dim)
 	return draw.Between(out, fixed, m.width)
 }
 

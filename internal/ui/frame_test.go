@@ -37,16 +37,25 @@ func golden(t *testing.T, name, have string) {
 // scenes are what a person sees, each after some keys.
 func scenes() map[string][]string {
 	return map[string][]string{
-		"slots": nil,
-		"plan":  {"2", "j", "j"},
-		"ask":   {"3"},
-		"diff":  {"2", "j", "]", "]", "]"},
-		"yes":   {"3", "a"},
-		"edit":  {"2", "G", "e"},
-		"help":  {"?"},
-		"then":  {"2", "t", ",", ","},
-		"menu":  {"2", "j", "x"},
+		"slots":    nil,
+		"plan":     {"2", "j", "j"},
+		"ask":      {"3"},
+		"diff":     {"2", "j", "]", "]", "]"},
+		"yes":      {"3", "a"},
+		"edit":     {"2", "G", "e"},
+		"help":     {"?"},
+		"then":     {"2", "t", ",", ","},
+		"menu":     {"2", "j", "x"},
+		"services": {"8"},
 	}
+}
+
+// pictured is the repository of a scene.
+func pictured(t *testing.T, name string) *repository {
+	if name == "services" {
+		return withServices(t)
+	}
+	return atWork(t)
 }
 
 // Golden pictures in three sizes.
@@ -56,7 +65,7 @@ func TestPictures(t *testing.T) {
 		for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 20}} {
 			t.Run(fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), func(t *testing.T) {
 				t.Parallel()
-				p := play(t, atWork(t), size[0], size[1]).press(keys...)
+				p := play(t, pictured(t, name), size[0], size[1]).press(keys...)
 				golden(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), p.text())
 			})
 		}

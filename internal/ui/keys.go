@@ -1,19 +1,26 @@
 package ui
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/keymap"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/ui/panes"
 )
 
 // binding is a key that moves about on the screen; what changes the work is an action.
 type binding struct {
-	keys []string
-	show string // as the help writes them
+	name string   // in the key map; "" where no other key can be chosen
+	keys []string // where it has no name
+	// pair is the name of what the help has in the same line, "-" where it is that one.
+	pair string
+	sign string // of a key that cannot be shown by its name
 	what string
 	// can says whether it would do something now; nil: always.
 	can func(*Model) bool
@@ -22,49 +29,90 @@ type binding struct {
 
 func inPast(m *Model) bool    { return m.past != nil }
 func inPresent(m *Model) bool { return m.past == nil }
+func found(m *Model) bool     { return m.pane.search != "" }
 
 // bindings are the keys of the screen itself, in the order of the help.
 func bindings() []binding {
 	return []binding{
-		{[]string{",", "left"}, ", . ← →", "a fact back, on", inPast, func(m *Model, _ string) tea.Cmd { return m.step(-1) }},
-		{[]string{".", "right"}, "", "", inPast, func(m *Model, _ string) tea.Cmd { return m.step(1) }},
-		{[]string{"<", "shift+left"}, "< >", "a good piece back, on", inPast, func(m *Model, _ string) tea.Cmd { return m.stride(-1) }},
-		{[]string{">", "shift+right"}, "", "", inPast, func(m *Model, _ string) tea.Cmd { return m.stride(1) }},
-		{[]string{"j", "down"}, "j ↓", "next", nil, func(m *Model, _ string) tea.Cmd { return m.move(1) }},
-		{[]string{"k", "up"}, "k ↑", "previous", nil, func(m *Model, _ string) tea.Cmd { return m.move(-1) }},
-		{[]string{"g", "home"}, "g", "to the first", nil, func(m *Model, _ string) tea.Cmd { return m.move(-1 << 20) }},
-		{[]string{"G", "end"}, "G", "to the last", nil, func(m *Model, _ string) tea.Cmd { return m.move(1 << 20) }},
-		{[]string{"pgdown", "ctrl+d"}, "pgdn", "a page on", nil, func(m *Model, _ string) tea.Cmd { return m.page(1) }},
-		{[]string{"pgup", "ctrl+u"}, "pgup", "a page back", nil, func(m *Model, _ string) tea.Cmd { return m.page(-1) }},
-		{[]string{"1", "2", "3", "4", "5", "6"}, "1-6", "the lists", nil, func(m *Model, k string) tea.Cmd { return m.open(panes.Tab(k[0] - '1')) }},
-		{[]string{"tab"}, "tab", "the other panel", nil, func(m *Model, _ string) tea.Cmd { m.right = !m.right; return nil }},
-		{[]string{"enter", "l", "right"}, "enter", "into the right panel", func(m *Model) bool { return !m.right }, func(m *Model, _ string) tea.Cmd { m.right = true; return nil }},
-		{[]string{"esc", "h", "left"}, "esc", "back", nil, func(m *Model, k string) tea.Cmd { return m.back(k) }},
-		{[]string{"]"}, "] [", "next, previous view", nil, func(m *Model, _ string) tea.Cmd { return m.turn(1) }},
-		{[]string{"["}, "", "", nil, func(m *Model, _ string) tea.Cmd { return m.turn(-1) }},
-		{[]string{"f"}, "f", "follow the end", isOutput, func(m *Model, _ string) tea.Cmd { return m.follow() }},
-		{[]string{"w"}, "w", "wrap long lines", nil, func(m *Model, _ string) tea.Cmd { m.pane.wrap = !m.pane.wrap; m.pane.wrapped = nil; return nil }},
-		{[]string{"z"}, "z", "the whole screen", nil, func(m *Model, _ string) tea.Cmd { m.full = !m.full; return nil }},
-		{[]string{"/"}, "/", "search: rows on the left, text on the right", nil, func(m *Model, _ string) tea.Cmd { return m.startSearch() }},
-		{[]string{"n"}, "n N", "next, previous that was found", func(m *Model) bool { return m.pane.search != "" }, func(m *Model, _ string) tea.Cmd { return m.again(false) }},
-		{[]string{"N"}, "", "", func(m *Model) bool { return m.pane.search != "" }, func(m *Model, _ string) tea.Cmd { return m.again(true) }},
-		{[]string{":", "ctrl+p"}, ":", "all that can be done, by its name", nil, func(m *Model, _ string) tea.Cmd { m.popup = newPalette(m); return nil }},
-		{[]string{"x"}, "x", "what can be done with this", inPresent, func(m *Model, _ string) tea.Cmd { m.popup = newMenu(m); return nil }},
-		{[]string{"K", "shift+up"}, "K J", "move the task up, down in the plan", inPlan, func(m *Model, _ string) tea.Cmd { return m.reorder(-1) }},
-		{[]string{"J", "shift+down"}, "", "", inPlan, func(m *Model, _ string) tea.Cmd { return m.reorder(1) }},
-		{[]string{"u"}, "u", "undo", func(m *Model) bool { return m.undo != nil && m.past == nil }, func(m *Model, _ string) tea.Cmd { return m.takeBack() }},
-		{[]string{"t"}, "t", "travel through time", nil, func(m *Model, _ string) tea.Cmd { return m.travel() }},
-		{[]string{"y"}, "y", "copy what is chosen", nil, func(m *Model, _ string) tea.Cmd { return m.copy() }},
-		{[]string{"T"}, "T", "dark or light", nil, func(m *Model, _ string) tea.Cmd {
+		{name: "earlier", pair: "later", sign: " ← →", what: "a fact back, on", can: inPast, do: func(m *Model, _ string) tea.Cmd { return m.step(-1) }},
+		{name: "later", pair: "-", can: inPast, do: func(m *Model, _ string) tea.Cmd { return m.step(1) }},
+		{name: "far-earlier", pair: "far-later", what: "a good piece back, on", can: inPast, do: func(m *Model, _ string) tea.Cmd { return m.stride(-1) }},
+		{name: "far-later", pair: "-", can: inPast, do: func(m *Model, _ string) tea.Cmd { return m.stride(1) }},
+		{name: "next", sign: " ↓", what: "next", do: func(m *Model, _ string) tea.Cmd { return m.move(1) }},
+		{name: "previous", sign: " ↑", what: "previous", do: func(m *Model, _ string) tea.Cmd { return m.move(-1) }},
+		{name: "first", what: "to the first", do: func(m *Model, _ string) tea.Cmd { return m.move(-1 << 20) }},
+		{name: "last", what: "to the last", do: func(m *Model, _ string) tea.Cmd { return m.move(1 << 20) }},
+		{name: "page-down", what: "a page on", do: func(m *Model, _ string) tea.Cmd { return m.page(1) }},
+		{name: "page-up", what: "a page back", do: func(m *Model, _ string) tea.Cmd { return m.page(-1) }},
+		{keys: numbers(), what: "the lists", do: func(m *Model, k string) tea.Cmd { return m.open(panes.Tab(k[0] - '1')) }},
+		{keys: []string{"tab"}, what: "the other panel", do: func(m *Model, _ string) tea.Cmd { m.right = !m.right; return nil }},
+		{name: "into", what: "into the right panel", can: func(m *Model) bool { return !m.right }, do: func(m *Model, _ string) tea.Cmd { m.right = true; return nil }},
+		{name: "back", what: "back", do: func(m *Model, k string) tea.Cmd { return m.back(k) }},
+		{name: "next-view", pair: "previous-view", what: "next, previous view", do: func(m *Model, _ string) tea.Cmd { return m.turn(1) }},
+		{name: "previous-view", pair: "-", do: func(m *Model, _ string) tea.Cmd { return m.turn(-1) }},
+		{name: "follow", what: "follow the end", can: isOutput, do: func(m *Model, _ string) tea.Cmd { return m.follow() }},
+		{name: "wrap", what: "wrap long lines", do: func(m *Model, _ string) tea.Cmd { m.pane.wrap = !m.pane.wrap; m.pane.wrapped = nil; return nil }},
+		{name: "zoom", what: "the whole screen", do: func(m *Model, _ string) tea.Cmd { m.full = !m.full; return nil }},
+		{name: "search", what: "search: rows on the left, text on the right", do: func(m *Model, _ string) tea.Cmd { return m.startSearch() }},
+		{name: "next-found", pair: "previous-found", what: "next, previous that was found", can: found, do: func(m *Model, _ string) tea.Cmd { return m.again(false) }},
+		{name: "previous-found", pair: "-", can: found, do: func(m *Model, _ string) tea.Cmd { return m.again(true) }},
+		{name: "palette", what: "all that can be done, by its name", do: func(m *Model, _ string) tea.Cmd { m.popup = newPalette(m); return nil }},
+		{name: "menu", what: "what can be done with this", can: inPresent, do: func(m *Model, _ string) tea.Cmd { m.popup = newMenu(m); return nil }},
+		{name: "task-up", pair: "task-down", what: "move the task up, down in the plan", can: inPlan, do: func(m *Model, _ string) tea.Cmd { return m.reorder(-1) }},
+		{name: "task-down", pair: "-", can: inPlan, do: func(m *Model, _ string) tea.Cmd { return m.reorder(1) }},
+		{name: "switch", what: "have a thread pause, or go on", can: onThread, do: func(m *Model, _ string) tea.Cmd { return m.toggle() }},
+		{name: "undo", what: "undo", can: func(m *Model) bool { return m.undo != nil && m.past == nil }, do: func(m *Model, _ string) tea.Cmd { return m.takeBack() }},
+		{name: "travel", what: "travel through time", do: func(m *Model, _ string) tea.Cmd { return m.travel() }},
+		{name: "copy", what: "copy what is chosen", do: func(m *Model, _ string) tea.Cmd { return m.copy() }},
+		{name: "theme", what: "dark or light", do: func(m *Model, _ string) tea.Cmd {
 			m.dark = !m.dark
 			m.theme = draw.NewTheme(m.can, m.dark)
 			return nil
 		}},
-		{[]string{"ctrl+l"}, "ctrl+l", "draw anew", nil, func(*Model, string) tea.Cmd { return tea.ClearScreen }},
-		{[]string{"ctrl+z"}, "ctrl+z", "put the screen aside", nil, func(*Model, string) tea.Cmd { return tea.Suspend }},
-		{[]string{"?"}, "?", "these keys", nil, func(m *Model, _ string) tea.Cmd { m.popup = newHelp(m); return nil }},
-		{[]string{"q", "ctrl+c"}, "q", "leave; the work goes on", nil, func(*Model, string) tea.Cmd { return tea.Quit }},
+		{name: "redraw", what: "draw anew", do: func(*Model, string) tea.Cmd { return func() tea.Msg { return redrawMsg{} } }},
+		{name: "suspend", what: "put the screen aside", do: func(*Model, string) tea.Cmd { return tea.Suspend }},
+		{name: "help", what: "these keys", do: func(m *Model, _ string) tea.Cmd { m.popup = newHelp(m); return nil }},
+		{name: "leave", what: "leave; the work goes on", do: func(*Model, string) tea.Cmd { return tea.Quit }},
 	}
+}
+
+// numbers are the keys of the lists.
+func numbers() []string {
+	var out []string
+	for t := range panes.Tabs {
+		out = append(out, strconv.Itoa(int(t)+1))
+	}
+	return out
+}
+
+// keysOf are the keys of a binding, the one to show first.
+func (m *Model) keysOf(b binding) []string {
+	if b.name == "" {
+		return b.keys
+	}
+	return keymap.Of(m.now.Context.Keys, b.name)
+}
+
+// keyOf is the key that does what a name of the key map says, as it is shown.
+func (m *Model) keyOf(name string) string { return keymap.Of(m.now.Context.Keys, name)[0] }
+
+// means reports whether a key does what a name of the key map says.
+func (m *Model) means(name, k string) bool {
+	return slices.Contains(keymap.Of(m.now.Context.Keys, name), k)
+}
+
+// shown are the keys of a binding in the help, "" where another line has them.
+func (m *Model) shown(b binding) string {
+	keys := m.keysOf(b)
+	switch {
+	case b.pair == "-":
+		return ""
+	case b.pair != "":
+		return keys[0] + " " + m.keyOf(b.pair) + b.sign
+	case b.name == "" && len(keys) > 1:
+		return keys[0] + "-" + keys[len(keys)-1]
+	}
+	return strings.NewReplacer("pgdown", "pgdn").Replace(keys[0]) + b.sign
 }
 
 func isOutput(m *Model) bool { v, _ := m.viewNow(); return v == panes.ViewOutput }
@@ -74,6 +122,22 @@ func inPlan(m *Model) bool {
 	r, ok := m.chosen()
 	return ok && m.tab == panes.TabPlan && m.past == nil && r.Task != "" && m.lists[m.tab].filter == ""
 }
+
+// onThread reports whether the chosen row has a switch: a thread that goes on by itself, or would.
+func onThread(m *Model) bool { return m.switchOf() != nil }
+
+// switchOf is what the switch of the chosen thread does now, nil for none.
+func (m *Model) switchOf() *action.Available {
+	for i, o := range m.offers {
+		switch o.Action {
+		case "thread-pause", "thread-resume", "thread-continue":
+			return &m.offers[i]
+		}
+	}
+	return nil
+}
+
+func (m *Model) toggle() tea.Cmd { return m.ask(*m.switchOf()) }
 
 // reorder moves the chosen task in the plan; moving it back takes that back.
 func (m *Model) reorder(by int) tea.Cmd {
@@ -102,7 +166,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return tea.Quit
 	}
 	if m.small() {
-		if k == "q" {
+		if m.means("leave", k) {
 			return tea.Quit
 		}
 		return nil // what cannot be seen is not done
@@ -115,11 +179,12 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.ask(o)
 	}
 	for _, b := range bindings() {
-		for _, key := range b.keys {
-			if key == k && (b.can == nil || b.can(m)) {
-				return b.do(m, k)
-			}
+		if slices.Contains(m.keysOf(b), k) && (b.can == nil || b.can(m)) {
+			return b.do(m, k)
 		}
+	}
+	if cmd, ok := m.toGate(k); ok {
+		return cmd
 	}
 	if words := m.absent(k); words != "" {
 		m.say(draw.Warn, words)
@@ -139,16 +204,44 @@ func (m *Model) offerOf(k string) (action.Available, bool) {
 	return action.Available{}, false
 }
 
+// toGate shows what waits for a person where its key was pressed on something else: it is read
+// before it is answered.
+func (m *Model) toGate(k string) (tea.Cmd, bool) {
+	if m.past != nil || m.tab == panes.TabNeeds || !slices.ContainsFunc(action.Actions(), func(a action.Action) bool { return a.About == action.Gate && m.now.Context.Keys.Of(a.Name) == k }) {
+		return nil, false
+	}
+	about := ralph.TaskID("")
+	if r, ok := m.chosen(); ok {
+		about = r.Task
+	}
+	at := ""
+	for _, r := range panes.Rows(panes.TabNeeds, m.current(), nil) {
+		if r.Gate != nil && (at == "" || r.Task == about) {
+			at = r.Key
+			if r.Task == about {
+				break
+			}
+		}
+	}
+	if at == "" {
+		return nil, false
+	}
+	m.lists[panes.TabNeeds].key = at
+	cmd := m.open(panes.TabNeeds)
+	m.say(draw.Note, "This waits for you. Read it; the keys for it are below.")
+	return cmd, true
+}
+
 // absent says why the key of an action does nothing now.
 func (m *Model) absent(k string) string {
 	for _, a := range action.Actions() {
-		if a.Key != k {
+		if m.now.Context.Keys.Of(a.Name) != k {
 			continue
 		}
 		if m.past != nil {
 			return "This is how it was: nothing can be done about it. esc leads back to now."
 		}
-		return a.Title + " cannot be done " + map[bool]string{true: "now", false: "with this"}[a.About == action.Engine] + "; ? shows what can"
+		return a.Title + " cannot be done " + map[bool]string{true: "now", false: "with this"}[a.About == action.Engine] + "; " + m.keyOf("help") + " shows what can"
 	}
 	return ""
 }
@@ -279,7 +372,7 @@ func (m *Model) copy() tea.Cmd {
 		return nil
 	}
 	m.say(draw.Note, "Copied, if this terminal lets programs copy")
-	return tea.SetClipboard(words)
+	return func() tea.Msg { return copyMsg(words) }
 }
 
 // takeBack undoes the action that was done last.
@@ -314,7 +407,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if m.popup != nil || m.small() || msg.Button != tea.MouseLeft {
 		return nil
 	}
-	if msg.Y == barLines {
+	if msg.Y == m.bar() {
 		for _, s := range m.tabSpots() {
 			if msg.X >= s.from && msg.X < s.to {
 				return m.open(panes.Tab(s.what))
@@ -327,7 +420,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if m.single() {
 		inRight = m.right
 	}
-	if msg.Y == barLines+1 && inRight {
+	if msg.Y == m.bar()+1 && inRight {
 		offset := left
 		if m.single() {
 			offset = 0
@@ -342,7 +435,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if inRight {
 		return nil
 	}
-	if at, ok := m.rowAt(msg.Y - barLines - 2); ok {
+	if at, ok := m.rowAt(msg.Y - m.bar() - 2); ok {
 		x := &m.lists[m.tab]
 		x.at, x.key = at, x.rows[at].Key
 		m.offered()

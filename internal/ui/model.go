@@ -14,9 +14,11 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/observe"
+	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/ui/panes"
+	"github.com/ralph-loop/ralph/internal/ui/watch"
 )
 
 // Model is the screen: what it knows, what is chosen, and what is open above it.
@@ -29,7 +31,6 @@ type Model struct {
 	can           colorprofile.Profile
 	dark          bool
 	theme         *draw.Theme
-	shown         string // the newest picture
 	dirty         bool
 
 	now  panes.Look
@@ -50,7 +51,8 @@ type Model struct {
 	doing string // an action under way
 	hello string
 
-	later func(time.Duration) tea.Cmd // a look at a growing output
+	later func(time.Duration) tea.Cmd                // a look at a growing output
+	aside func(run *proc.Foreground) tea.ExecCommand // a program that gets the terminal for a while
 }
 
 // list is what a tab remembers.
@@ -108,18 +110,11 @@ func New(ctx context.Context, opt Options) *Model {
 	m.det = &panes.Reader{History: opt.Source, Env: opt.Env, Root: opt.Root, Turns: observe.NewTurns(opt.Env, opt.Root)}
 	m.theme = draw.NewTheme(m.can, m.dark)
 	m.pane.follow = true
+	m.aside = func(run *proc.Foreground) tea.ExecCommand { return run }
 	m.later = func(d time.Duration) tea.Cmd {
 		return tea.Tick(d, func(t time.Time) tea.Msg { return tickMsg(t) })
 	}
 	return m
-}
-
-// Init asks the terminal what its background is.
-func (m *Model) Init() tea.Cmd {
-	if m.opt.Theme != "" {
-		return nil
-	}
-	return tea.RequestBackgroundColor
 }
 
 // current is what is shown: now, or a moment of the past.
@@ -131,7 +126,7 @@ func (m *Model) current() panes.Look {
 }
 
 // Update takes in what happened.
-func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	m.dirty = true
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -143,36 +138,39 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.dark = msg.IsDark()
 		m.theme = draw.NewTheme(m.can, m.dark)
 	case lookMsg:
-		return m, m.look(panes.Look(msg))
+		return m.look(panes.Look(msg))
 	case latelyMsg:
 		m.told(msg)
 	case contentMsg:
 		m.pane.content(msg)
-		return m, m.read()
+		if f, ok := m.popup.(*form); ok {
+			f.about = m.aboutOf(f.offer) // it was opened before this was read
+		}
+		return m.read()
 	case outputMsg:
-		return m, m.pane.output(m, msg)
+		return m.pane.output(m, msg)
 	case pastMsg:
-		return m, m.arrived(msg)
+		return m.arrived(msg)
 	case doneMsg:
 		m.done(msg)
 	case editedMsg:
-		return m, m.edited(msg)
+		return m.edited(msg)
 	case tickMsg:
-		return m, m.tick()
+		return m.tick()
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m.key(msg)
 	case tea.PasteMsg:
 		if m.popup != nil {
 			m.popup.paste(msg.Content)
 		}
 	case tea.MouseClickMsg:
-		return m, m.click(msg)
+		return m.click(msg)
 	case tea.MouseWheelMsg:
-		return m, m.wheel(msg)
+		return m.wheel(msg)
 	default:
 		m.dirty = false
 	}
-	return m, nil
+	return nil
 }
 
 // look takes in what the repository is now.
@@ -190,6 +188,9 @@ func (m *Model) look(l panes.Look) tea.Cmd {
 		m.tab = panes.TabPlan // nobody works: what there is to do
 	}
 	m.fill()
+	if c, ok := m.popup.(*choice); ok {
+		c.again() // what can be done may be something else by now
+	}
 	return tea.Batch(m.read(), m.readLately())
 }
 
@@ -217,6 +218,9 @@ func (m *Model) fill() {
 		}
 	}
 	at := slices.IndexFunc(x.rows, func(r panes.Row) bool { return r.Key == x.key && !r.Rest })
+	if m.tab == panes.TabDecisions && x.at == 0 && !m.right {
+		at = -1 // who is at the newest stays there
+	}
 	if at < 0 {
 		at = min(x.at, len(x.rows)-1)
 		for at > 0 && x.rows[at].Rest {
@@ -258,15 +262,15 @@ func (m *Model) offered() {
 		return
 	}
 	if r, ok := m.chosen(); ok && r.About != action.Engine {
-		m.offers = action.AllAvailable(l.State, l.World, r.About, r.ID)
+		m.offers = action.AllAvailable(l.State, l.Context, r.About, r.ID)
 		if r.About == action.Gate {
 			if t := l.State.Task(r.Task); t != nil && t.IsBuild() {
-				m.offers = append(m.offers, action.AllAvailable(l.State, l.World, action.Task, string(r.Task))...)
+				m.offers = append(m.offers, action.AllAvailable(l.State, l.Context, action.Task, string(r.Task))...)
 			}
 		}
 	}
 	for _, about := range []action.Subject{action.Engine, action.Inbox, action.Plan} {
-		m.offers = append(m.offers, action.AllAvailable(l.State, l.World, about, "")...)
+		m.offers = append(m.offers, action.AllAvailable(l.State, l.Context, about, "")...)
 	}
 }
 
@@ -317,8 +321,8 @@ func (m *Model) read() tea.Cmd {
 		return m.pane.readOutput(m, what, w)
 	}
 	key := fmt.Sprintf("%s %d", what, l.State.Seq)
-	if v == panes.ViewItems || v == panes.ViewDiff { // they grow in the middle of a turn
-		key += fmt.Sprint(l.Engine.Words[r.Task], l.Now.Unix())
+	if v == panes.ViewItems || v == panes.ViewDiff || v == panes.ViewService { // they grow in the middle of a turn, or go by the clock
+		key += fmt.Sprint(l.Engine.Words[r.Task], l.Now.Unix()/2)
 	}
 	if key == m.pane.key || m.pane.reading {
 		return nil
@@ -344,7 +348,7 @@ func (m *Model) readLately() tea.Cmd {
 
 const keptLines = 400 // of what happened
 
-func catchUp(source Source, told *screen.Lately, then, s *ralph.State) (*screen.Lately, *ralph.State, error) {
+func catchUp(source watch.Source, told *screen.Lately, then, s *ralph.State) (*screen.Lately, *ralph.State, error) {
 	if told == nil || s.Seq-then.Seq > panes.MaxFold {
 		told, then = &screen.Lately{Most: keptLines}, &ralph.State{}
 		if from := s.Seq - panes.MaxFold; from > 0 {
@@ -420,7 +424,7 @@ func (m *Model) done(msg doneMsg) {
 	m.undo = msg.done.Undo
 	words := "✓ " + msg.done.Said
 	if m.undo != nil {
-		words += "   u: undo"
+		words += "   " + m.keyOf("undo") + ": undo"
 	}
 	m.say(draw.Good, words)
 }

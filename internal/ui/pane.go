@@ -16,6 +16,7 @@ import (
 const (
 	ringLines   = 5000                   // of an output that are kept
 	outputEvery = 100 * time.Millisecond // how often an output is looked at while it grows
+	outputRests = 400 * time.Millisecond // and how often when nothing has come for a while
 )
 
 // pane is the right panel: lines that are longer than it, and where one is in them.
@@ -35,6 +36,7 @@ type pane struct {
 	hit    int // the line that was found last
 
 	stream  *observe.Stream
+	next    time.Duration // how long until the output is looked at again
 	colors  draw.Output
 	partial bool // the newest line goes on
 	wrapped []draw.Line
@@ -52,7 +54,7 @@ func (p *pane) clear(what string, lines []draw.Line) {
 // restart begins to show something else.
 func (p *pane) restart(what string) {
 	p.what, p.lines, p.top, p.follow, p.unread, p.hit, p.stream, p.partial, p.wrapped = what, nil, 0, false, 0, 0, nil, false, nil
-	p.key = ""
+	p.key, p.next = "", 0
 }
 
 // begin notes that lines are being read.
@@ -97,7 +99,7 @@ func (p *pane) readOutput(m *Model, what string, w panes.Wanted) tea.Cmd {
 	}
 	if w.Look.Engine.Alive && t.Status == ralph.TaskActive && !p.ticking {
 		p.ticking = true
-		return tea.Batch(cmd, m.later(outputEvery))
+		return tea.Batch(cmd, m.later(max(p.next, outputEvery)))
 	}
 	return cmd
 }
@@ -133,9 +135,10 @@ func (p *pane) output(m *Model, msg outputMsg) tea.Cmd {
 			p.lines = append(p.lines, draw.Of(draw.Dim, fmt.Sprintf("… %d bytes before this are in %s", n, m.short(msg.path))))
 		}
 	} else if len(msg.pieces) == 0 {
-		m.dirty = false
+		m.dirty, p.next = false, min(outputRests, p.next+outputEvery/4)
 		return nil
 	}
+	p.next = outputEvery
 	before := len(p.lines)
 	for _, x := range msg.pieces {
 		p.add(x)

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/ralph-loop/ralph/internal/ui/draw"
+	"github.com/ralph-loop/ralph/internal/ui/tty"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -27,7 +28,7 @@ func (x *broken) body(*Model, int, int) (string, []draw.Line, string) {
 	return "", nil, ""
 }
 
-// written is what was written to a terminal; full is closed when the screen was taken.
+// written is what was written to a terminal; full is closed when there is a picture.
 type written struct {
 	mu   sync.Mutex
 	b    strings.Builder
@@ -39,7 +40,7 @@ func (w *written) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, err := w.b.Write(p)
-	if strings.Contains(w.b.String(), "\x1b[?1049h") {
+	if strings.Contains(w.b.String(), "╭") {
 		w.once.Do(func() { close(w.full) })
 	}
 	return n, err
@@ -51,13 +52,13 @@ func TestMistakeGivesTheTerminalBack(t *testing.T) {
 	r := atWork(t)
 	m := New(t.Context(), Options{Source: r, Env: workspace.Env{Dir: r.root}, Root: r.root, Theme: "dark"})
 	out := &written{full: make(chan struct{})}
-	p := tea.NewProgram(m, tea.WithInput(nil), tea.WithOutput(out), tea.WithWindowSize(80, 24), tea.WithColorProfile(colorprofile.ANSI256), tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignals())
+	p, program := newProgram(t.Context(), m, tty.New(nil, out, true, ""), tea.WithInput(nil), tea.WithOutput(out), tea.WithWindowSize(80, 24), tea.WithColorProfile(colorprofile.ANSI256), tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignals())
 	m.popup = &broken{}
 	go func() {
 		<-out.full
-		p.Send(press("x"))
+		program.Send(press("x"))
 	}()
-	err := run(t.Context(), p, m)
+	err := p.run(t.Context(), program)
 	if err == nil || !strings.Contains(err.Error(), "a mistake in ralph itself") || !strings.Contains(err.Error(), "the work goes on") {
 		t.Errorf("the error is %v", err)
 	}

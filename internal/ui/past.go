@@ -62,7 +62,7 @@ func (m *Model) goThere() tea.Cmd {
 		return nil
 	}
 	p.reading = true
-	at, source, newest := p.at, m.opt.Source, m.now.State
+	at, source, newest, keys := p.at, m.opt.Source, m.now.State, m.now.Context.Keys
 	first := int64(0)
 	if p.look.State != nil {
 		first = p.first
@@ -80,8 +80,8 @@ func (m *Model) goThere() tea.Cmd {
 		}
 		s = s.Clone()
 		engine := status.Then(s)
-		world := action.Context{Engine: engine.Alive, Now: s.At, Past: true}
-		return pastMsg{at: at, first: first, look: panes.Look{State: s, Engine: engine, Now: s.At, World: world, Past: true}}
+		world := action.Context{Engine: engine.Alive, Now: s.At, Past: true, Keys: keys}
+		return pastMsg{at: at, first: first, look: panes.Look{State: s, Engine: engine, Now: s.At, Context: world, Past: true}}
 	}
 }
 
@@ -115,9 +115,10 @@ func (m *Model) slider(columns int) draw.Line {
 	if p.look.State != nil {
 		words += p.look.State.At.Local().Format("15:04:05 ")
 	}
-	keys := " , . one   < > more   esc now "
+	one, more := m.keyOf("earlier")+" "+m.keyOf("later"), m.keyOf("far-earlier")+" "+m.keyOf("far-later")
+	keys := " " + one + " one   " + more + " more   esc now "
 	if columns < 70 {
-		keys = " , . < > esc "
+		keys = " " + one + " " + more + " esc "
 	}
 	room := columns - draw.Width(words) - draw.Width(keys)
 	if room < 8 {

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/ui/panes"
+	"github.com/ralph-loop/ralph/internal/ui/typed"
 )
 
 // popup is what is open above the screen and has all keys.
@@ -21,86 +22,10 @@ type popup interface {
 	body(m *Model, columns, rows int) (title string, lines []draw.Line, foot string)
 }
 
-// input is one line of text that a person types.
-type input struct {
-	text []rune
-	at   int
-}
-
-func newInput(words string) input { r := []rune(words); return input{r, len(r)} }
-
-func (x *input) String() string { return string(x.text) }
-
-func (x *input) insert(words string) {
-	r := []rune(words)
-	x.text = slices.Insert(x.text, x.at, r...)
-	x.at += len(r)
-}
-
-// key edits the text; false when the key is no editing.
-func (x *input) key(msg tea.KeyPressMsg) bool {
-	switch msg.String() {
-	case "left", "ctrl+b":
-		x.at = max(0, x.at-1)
-	case "right":
-		x.at = min(len(x.text), x.at+1)
-	case "home", "ctrl+a":
-		x.at = 0
-	case "end":
-		x.at = len(x.text)
-	case "backspace":
-		if x.at > 0 {
-			x.text = slices.Delete(x.text, x.at-1, x.at)
-			x.at--
-		}
-	case "delete":
-		if x.at < len(x.text) {
-			x.text = slices.Delete(x.text, x.at, x.at+1)
-		}
-	case "ctrl+u":
-		x.text, x.at = x.text[x.at:], 0
-	case "ctrl+k":
-		x.text = x.text[:x.at]
-	case "ctrl+w":
-		to := x.at
-		for x.at > 0 && x.text[x.at-1] == ' ' {
-			x.at--
-		}
-		for x.at > 0 && x.text[x.at-1] != ' ' {
-			x.at--
-		}
-		x.text = slices.Delete(x.text, x.at, to)
-	default:
-		if msg.Text == "" || msg.Mod&^tea.ModShift != 0 {
-			return false
-		}
-		x.insert(msg.Text)
-	}
-	return true
-}
-
-// line is the text with its cursor, as much of it as there is room for.
-func (x *input) line(columns int, on bool) draw.Line {
-	before, after := draw.Safe(string(x.text[:x.at])), draw.Safe(string(x.text[x.at:]))
-	if !on {
-		return draw.Of(draw.Plain, before+after).Fit(columns)
-	}
-	under := " "
-	if after != "" {
-		r := []rune(after)
-		under, after = string(r[0]), string(r[1:])
-	}
-	for draw.Width(before) > columns-2 && before != "" {
-		r := []rune(before)
-		before = string(r[1:])
-	}
-	return draw.Of(draw.Plain, before).Join(draw.Line{{Style: draw.Plain | draw.Found | draw.Underlined, Text: under}}).Add(draw.Plain, after).Fit(columns)
-}
-
 // choice is a list to choose from, by typing what it is called.
 type choice struct {
 	title string
-	input *input // nil: it is not typed
+	input *typed.Line // nil: it is not typed
 	all   func(words string) []entry
 	list  []entry
 	at    int
@@ -125,6 +50,19 @@ func (c *choice) refresh() {
 	c.skip(1)
 }
 
+// again makes the list of what there is now, and keeps what is chosen.
+func (c *choice) again() {
+	was := ""
+	if c.at < len(c.list) {
+		was = c.list[c.at].left.String()
+	}
+	top := c.top
+	c.refresh()
+	if i := slices.IndexFunc(c.list, func(e entry) bool { return e.do != nil && e.left.String() == was }); i >= 0 {
+		c.at, c.top = i, top
+	}
+}
+
 // skip goes on where a heading stands.
 func (c *choice) skip(step int) {
 	for c.at >= 0 && c.at < len(c.list) && c.list[c.at].do == nil {
@@ -137,7 +75,7 @@ func (c *choice) skip(step int) {
 
 func (c *choice) paste(words string) {
 	if c.input != nil {
-		c.input.insert(strings.Join(strings.Fields(words), " "))
+		c.input.Insert(strings.Join(strings.Fields(words), " "))
 		c.refresh()
 	}
 }
@@ -145,7 +83,7 @@ func (c *choice) paste(words string) {
 func (c *choice) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 	k := msg.String()
 	switch {
-	case k == "esc", c.input == nil && (k == "q" || k == "?" || k == "x"):
+	case k == "esc", c.input == nil && (m.means("leave", k) || m.means("help", k) || m.means("menu", k)):
 		m.popup = nil
 		return nil
 	case k == "enter":
@@ -154,10 +92,10 @@ func (c *choice) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 			return c.list[c.at].do(m)
 		}
 		return nil
-	case k == "down", k == "ctrl+n", k == "tab", c.input == nil && k == "j":
+	case k == "down", k == "ctrl+n", k == "tab", c.input == nil && m.means("next", k):
 		c.at = min(len(c.list)-1, c.at+1)
 		c.skip(1)
-	case k == "up", k == "ctrl+p", k == "shift+tab", c.input == nil && k == "k":
+	case k == "up", k == "ctrl+p", k == "shift+tab", c.input == nil && m.means("previous", k):
 		c.at = max(0, c.at-1)
 		c.skip(-1)
 	case k == "pgdown":
@@ -167,7 +105,7 @@ func (c *choice) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 		c.at = max(0, c.at-10)
 		c.skip(-1)
 	case c.input != nil:
-		if c.input.key(msg) {
+		if c.input.Key(msg) {
 			c.refresh()
 		}
 	default:
@@ -184,7 +122,7 @@ func (c *choice) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 func (c *choice) body(_ *Model, columns, rows int) (string, []draw.Line, string) {
 	var out []draw.Line
 	if c.input != nil {
-		out = append(out, draw.Of(draw.Accent, "› ").Join(c.input.line(columns-2, true)), nil)
+		out = append(out, draw.Of(draw.Accent, "› ").Join(c.input.Draw(columns-2, true)), nil)
 	}
 	room := max(1, rows-len(out))
 	c.top = min(c.top, c.at)
@@ -249,7 +187,7 @@ func newMenu(m *Model) popup {
 
 // newHelp lists the keys that do something now.
 func newHelp(m *Model) popup {
-	c := &choice{title: "Keys", input: &input{}, foot: "type to filter   enter: do it   esc: close"}
+	c := &choice{title: "Keys", input: &typed.Line{}, foot: "type to filter   enter: do it   esc: close"}
 	c.all = func(words string) []entry {
 		var out []entry
 		add := func(key string, what draw.Line, do func(m *Model) tea.Cmd) {
@@ -267,8 +205,8 @@ func newHelp(m *Model) popup {
 			}
 		}
 		for _, b := range bindings() {
-			if b.show != "" && (b.can == nil || b.can(m)) {
-				add(b.show, draw.Of(draw.Plain, b.what), func(m *Model) tea.Cmd { return b.do(m, b.keys[0]) })
+			if show := m.shown(b); show != "" && (b.can == nil || b.can(m)) {
+				add(show, draw.Of(draw.Plain, b.what), func(m *Model) tea.Cmd { return b.do(m, m.keysOf(b)[0]) })
 			}
 		}
 		return out
@@ -280,7 +218,7 @@ func newHelp(m *Model) popup {
 // newPalette finds what can be done by its name: actions of what is chosen and of the whole,
 // actions of any task by words of both, lists, and the screen's own.
 func newPalette(m *Model) popup {
-	c := &choice{title: "Do", input: &input{}, foot: "type a name: retry, queue, t-1a2b skip   enter: do it   esc: close"}
+	c := &choice{title: "Do", input: &typed.Line{}, foot: "type a name: retry, queue, t-1a2b skip   enter: do it   esc: close"}
 	c.all = func(words string) []entry { return m.palette(strings.Fields(strings.ToLower(words))) }
 	c.refresh()
 	return c
@@ -308,8 +246,8 @@ func (m *Model) palette(words []string) []entry {
 		out = append(out, entry{left: draw.Of(draw.Plain, "Settings: edit ralph/config.yaml …"), right: draw.Of(draw.Dim, "editor"), do: (*Model).editSettings})
 	}
 	for _, b := range bindings() {
-		if b.show != "" && b.what != "" && len(words) > 0 && fits(b.what) && (b.can == nil || b.can(m)) {
-			out = append(out, entry{left: draw.Of(draw.Plain, b.what), right: draw.Of(draw.Key, b.show), do: func(m *Model) tea.Cmd { return b.do(m, b.keys[0]) }})
+		if show := m.shown(b); show != "" && len(words) > 0 && fits(b.what) && (b.can == nil || b.can(m)) {
+			out = append(out, entry{left: draw.Of(draw.Plain, b.what), right: draw.Of(draw.Key, show), do: func(m *Model) tea.Cmd { return b.do(m, m.keysOf(b)[0]) }})
 		}
 	}
 	if len(words) > 0 && m.current().State != nil {
@@ -335,7 +273,7 @@ func (m *Model) paletteTasks(words []string, fits func(string) bool) []entry {
 		if !names || m.past != nil {
 			continue
 		}
-		for _, o := range action.AllAvailable(l.State, l.World, action.Task, id) {
+		for _, o := range action.AllAvailable(l.State, l.Context, action.Task, id) {
 			if fits(o.Action + " " + o.Title + " " + about) {
 				out = append(out, offerEntry(o, about))
 			}
@@ -353,7 +291,7 @@ func (m *Model) goTo(id ralph.TaskID) tea.Cmd {
 
 // search is the line in which a person types what to look for.
 type search struct {
-	input input
+	input typed.Line
 	right bool
 	was   string // the filter before
 	began string // the row that was chosen before
@@ -362,15 +300,15 @@ type search struct {
 func (m *Model) startSearch() tea.Cmd {
 	s := &search{right: m.right, was: m.lists[m.tab].filter, began: m.lists[m.tab].key}
 	if m.right {
-		s.input = newInput(m.pane.search)
+		s.input = typed.New(m.pane.search)
 	} else {
-		s.input = newInput(s.was)
+		s.input = typed.New(s.was)
 	}
 	m.popup = s
 	return nil
 }
 
-func (s *search) paste(words string) { s.input.insert(strings.Join(strings.Fields(words), " ")) }
+func (s *search) paste(words string) { s.input.Insert(strings.Join(strings.Fields(words), " ")) }
 
 func (s *search) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
@@ -391,7 +329,7 @@ func (s *search) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
-	if !s.input.key(msg) {
+	if !s.input.Key(msg) {
 		return nil
 	}
 	if s.right {

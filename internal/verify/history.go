@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/anchor"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -111,7 +112,7 @@ func (v *Result) hold(ctx context.Context, repo *git.Repo) error {
 	for i, c := range v.Claims {
 		hashes[i] = c.Commit
 	}
-	records, err := repo.Commits(ctx, hashes)
+	records, err := commits.Commits(ctx, repo, hashes)
 	if err != nil {
 		return err
 	}
@@ -311,8 +312,7 @@ func Replay(env workspace.Env, session ralph.SessionID, current bool, step func(
 		if err != nil {
 			return none, err
 		}
-		pc := workspace.PolicyConfig(c)
-		opt.Config = &pc
+		opt.With = func(recorded policy.Config) policy.Config { return workspace.PolicyUnder(recorded, c) }
 	}
 	events := &eventReader{journal: j, step: step}
 	result, err := policy.Replay(events.all(), opt)

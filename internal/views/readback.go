@@ -1,6 +1,7 @@
 package views
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -106,6 +107,7 @@ func (f *viewFile) unreadable(s *ralph.State, err error) []ralph.Fact {
 // has become a fact since: with each fact that would be all the parsing there is.
 func (v *Views) Show(s *ralph.State) error {
 	for _, f := range []*viewFile{&v.inbox, &v.plan} {
+		f.shown = true
 		if f.edited {
 			f.seen = nil // it may have been recorded meanwhile
 		}
@@ -171,8 +173,12 @@ func (f *viewFile) changed(begins bool, render func() string) (text, base string
 	if err != nil && !missing {
 		return "", "", false, fmt.Errorf("read %s: %w", f.name, err)
 	}
-	now := render()
 	baseText, err := os.ReadFile(f.base)
+	if f.shown && err == nil && !missing && !begins && bytes.Equal(b, baseText) {
+		f.seen, f.text = info, string(b)
+		return "", "", false, nil // whether it is to be written anew is nothing to a reader
+	}
+	now := render()
 	switch {
 	case begins, errors.Is(err, os.ErrNotExist):
 		baseText = []byte(now)
@@ -397,6 +403,7 @@ type viewFile struct {
 	base  string      // copy of what ralph wrote last
 	seen  os.FileInfo // of the last look: unchanged means not to look again
 	stale bool        // to be written although no fact says so
+	shown bool        // to a reader, who writes nothing
 
 	text   string // what readBack read
 	edited bool   // text differs from the base

@@ -93,6 +93,9 @@ func specLine(x *ralph.Spec) string {
 		return x.Line
 	}
 	m := []member{{"t", "inbox"}, {"id", x.ID}, {"spec", x.File}, {"added_at", stamp(x.AddedAt)}, {"status", x.Status}}
+	if x.Priority != 0 {
+		m = append(m, member{"priority", x.Priority})
+	}
 	if !x.StartedAt.IsZero() {
 		m = append(m, member{"started_at", stamp(x.StartedAt)})
 	}
@@ -251,6 +254,7 @@ func readSpec(line string) (*ralph.Spec, error) {
 	f.take("spec", &x.File)
 	f.take("added_at", &x.AddedAt)
 	f.take("status", &x.Status)
+	f.take("priority", &x.Priority)
 	f.take("started_at", &x.StartedAt)
 	f.take("completed_at", &x.EndedAt)
 	f.take("error", &x.Error)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/queue"
 )
 
 // SessionVersion is the version of ralph/.state/session.json that this program
@@ -56,16 +57,27 @@ type Session struct {
 	Queue       []string        `json:"queue"`  // specs that wait in the inbox, in its order
 	Gates       []SessionGate   `json:"gates"`  // what waits for a person, oldest first
 	Config      json.RawMessage `json:"config"` // the settings that policy decides with; null before there are any
+	// Services are the trackers that have been called; `ralph breaker list` has the rest of them.
+	Services []SessionService `json:"services,omitempty"`
+}
+
+// SessionService is how the breaker of a tracker stands.
+type SessionService struct {
+	Service  ralph.Service      `json:"service"`
+	State    ralph.BreakerState `json:"state"`
+	Failures int                `json:"failures"`           // that count
+	OpenedAt time.Time          `json:"opened_at,omitzero"` // of an open one
+	Until    time.Time          `json:"until,omitzero"`     // no call before: the breaker's, or the service's own limit
 }
 
 // SessionGate is a gate that waits; `ralph gates` has the rest of it.
 type SessionGate struct {
-	ID       ralph.GateID `json:"id"`
-	Kind     string       `json:"kind"`
-	Task     ralph.TaskID `json:"task,omitempty"`
-	Text     string       `json:"text"`
-	AskedAt  time.Time    `json:"asked_at"`
-	Deadline time.Time    `json:"deadline,omitzero"` // zero: no limit
+	ID       ralph.ApprovalID `json:"id"`
+	Kind     string           `json:"kind"`
+	Task     ralph.TaskID     `json:"task,omitempty"`
+	Text     string           `json:"text"`
+	AskedAt  time.Time        `json:"asked_at"`
+	Deadline time.Time        `json:"deadline,omitzero"` // zero: no limit
 }
 
 // ReadSession reads session.json; nil without an error when there is none.
@@ -128,7 +140,7 @@ func (v *Views) writeSteps(s *ralph.State, facts []ralph.Fact, t touched, later 
 		}
 	}
 	switch {
-	case t.session, s.Session.ID != "" && (ended || began && !later):
+	case t.session, s.Session.ID != "" && (ended || t.services || began && !later):
 		return v.writeSession(s)
 	case s.Session.ID != "" && began:
 		v.sessionLater = true
@@ -151,14 +163,19 @@ func sessionOf(s *ralph.State) Session {
 		Iterations: x.Turns, TotalCost: math.Round(x.Usage.Cost*1e6) / 1e6, Elapsed: s.Running(s.At), Config: x.Config,
 	}
 	view.Queue = []string{}
-	for _, spec := range s.Inbox {
-		if spec.Status == ralph.SpecPending {
-			view.Queue = append(view.Queue, spec.File)
-		}
+	for _, spec := range queue.Waiting(s) {
+		view.Queue = append(view.Queue, spec.File)
 	}
 	view.Gates = []SessionGate{}
-	for _, g := range s.Gates {
+	for _, g := range s.Approvals {
 		view.Gates = append(view.Gates, SessionGate{g.ID, g.Kind, g.Task, g.Text, g.AskedAt, g.Deadline})
+	}
+	for _, x := range s.Outsides {
+		until := x.Breaker.Until
+		if x.Until.After(until) {
+			until = x.Until
+		}
+		view.Services = append(view.Services, SessionService{x.Service, x.Breaker.Now(), len(x.Breaker.Failures), x.Breaker.Opened, until})
 	}
 	if s.Job != nil {
 		view.Spec, view.SpecID, view.Round = s.Job.File, s.Job.Spec, s.Job.Round

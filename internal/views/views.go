@@ -61,7 +61,7 @@ func (v *Views) Init(opt Options) {
 }
 
 // touched says which views facts show in.
-type touched struct{ inbox, plan, planSoon, planStarted, session, sessionSoon bool }
+type touched struct{ inbox, plan, planSoon, planStarted, session, sessionSoon, services bool }
 
 func touches(facts []ralph.Fact) touched {
 	var t touched
@@ -85,6 +85,8 @@ func touches(facts []ralph.Fact) touched {
 		case ralph.SessionEnded, ralph.RoundStarted, ralph.Control, ralph.Asked, ralph.Answered,
 			ralph.ModeSet, ralph.AgentSwitched, ralph.AllLimited:
 			t.session = true
+		case ralph.BreakerMoved, ralph.ServiceLimited, ralph.ServiceRetried:
+			t.services = true
 		case ralph.TurnEnded:
 			t.sessionSoon = true
 		}

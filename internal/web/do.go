@@ -54,13 +54,13 @@ func (x *Server) do(w http.ResponseWriter, r *http.Request) {
 func (x *Server) confirm(w http.ResponseWriter, r *http.Request, o action.Available, in action.Input) {
 	ask := view.Confirm(o, in, back(r))
 	if !scripted(r) {
-		x.write(w, r, http.StatusOK, x.watch.look(), view.Page{Title: o.Title, Sections: []view.Section{{ID: "confirm", Body: ask}}})
+		x.write(w, r, http.StatusOK, x.watch.Look(), view.Page{Title: o.Title, Sections: []view.Section{{ID: "confirm", Body: ask}}})
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("HX-Retarget", "#dialog")
 	w.Header().Set("HX-Reswap", "innerHTML")
-	send(r.Context(), w, ask)
+	x.send(r.Context(), w, ask)
 }
 
 // scripted reports whether the form was sent by the page's script.
@@ -70,7 +70,7 @@ func scripted(r *http.Request) bool { return r.Header.Get("HX-Request") == "true
 func (x *Server) answer(w http.ResponseWriter, r *http.Request, done action.Result, err error) {
 	switch {
 	case err != nil && !scripted(r):
-		x.write(w, r, statusOf(err), x.watch.look(), view.Failed(err))
+		x.write(w, r, statusOf(err), x.watch.Look(), view.Failed(err))
 		return
 	case !scripted(r):
 		http.Redirect(w, r, back(r), http.StatusSeeOther)
@@ -78,15 +78,15 @@ func (x *Server) answer(w http.ResponseWriter, r *http.Request, done action.Resu
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if err != nil {
-		send(r.Context(), w, view.Toast(action.Result{Said: err.Error()}, true))
+		x.send(r.Context(), w, view.Toast(action.Result{Said: err.Error()}, true))
 		return
 	}
-	send(r.Context(), w, view.Toast(done, false))
+	x.send(r.Context(), w, view.Toast(done, false))
 }
 
 // send writes a part of a page, with links as pages show them.
-func send(ctx context.Context, w io.Writer, part templ.Component) {
-	links := action.NewWriter(w, action.Buttons)
+func (x *Server) send(ctx context.Context, w io.Writer, part templ.Component) {
+	links := action.NewWriter(w, x.opt.Backend.Context().Keys.Buttons)
 	_ = part.Render(ctx, links)
 	_ = links.Flush()
 }

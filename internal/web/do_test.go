@@ -38,7 +38,7 @@ func (a *acted) RollBack(_ context.Context, id ralph.TaskID) (string, error) {
 	return "rolled back", nil
 }
 
-func (a *acted) Closed(id ralph.GateID) error {
+func (a *acted) Closed(id ralph.ApprovalID) error {
 	return report.NotOpen(id, func(int64, func(ralph.Event) error) error { return nil })
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -26,7 +27,7 @@ const longestLook = 2 * time.Minute
 // doctorJob is where the doctor works: one look at a time, in the background, and the last
 // one is kept. A look is begun by a person alone, never by a page that is shown.
 type doctorJob struct {
-	panics *panicLog
+	panics *watch.Panics
 	ctx    context.Context //nolint:containedctx // the server's own life
 	doctor Doctor
 	now    func() time.Time
@@ -40,7 +41,7 @@ type doctorJob struct {
 func (d *doctorJob) busy() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.page.Running || !d.ended.IsZero() && time.Since(d.ended) < 2*quietEvery
+	return d.page.Running || !d.ended.IsZero() && time.Since(d.ended) < 2*watch.QuietEvery
 }
 
 func (d *doctorJob) seen() view.DoctorPage {
@@ -75,7 +76,7 @@ func (d *doctorJob) look() {
 
 // run looks; a panic is its error.
 func (d *doctorJob) run(ctx context.Context) (found []Finding, err error) {
-	defer d.panics.into(&err)
+	defer d.panics.Into(&err)
 	return d.doctor.Run(ctx, d.say)
 }
 

@@ -73,7 +73,7 @@ func FuzzDashboard(f *testing.F) {
 	k.add("engine",
 		ralph.SessionStarted{ID: "s", Mode: "autopilot", Auto: ralph.Autopilot}, ralph.PlanStarted{File: "a.md"},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Spec: "a.md", Name: "One", Status: ralph.TaskPending}},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "start?"}})
+		ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStart, Text: "start?"}})
 	var broken strings.Builder
 	backend := refusing{k, &atomic.Int64{}}
 	x := web.New(web.Options{Source: k, Backend: backend, Root: "repo", Log: func(text string) { broken.WriteString(text) }})

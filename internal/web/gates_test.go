@@ -51,7 +51,7 @@ func (k *fakeBackend) Update(ctx context.Context, decide func(*ralph.State) ([]r
 	return k.File.Update(ctx, "web", decide)
 }
 
-func (k *fakeBackend) Closed(id ralph.GateID) error {
+func (k *fakeBackend) Closed(id ralph.ApprovalID) error {
 	return &ralph.Refusal{Why: "no open gate " + string(id)}
 }
 
@@ -124,28 +124,28 @@ func everyGate(k *fakeBackend) {
 		{Name: "secrets", Findings: []ralph.Finding{{Path: "env.go", Line: 3, Kind: "secret", What: "a key"}}},
 		{Name: "green one", Pass: true},
 	}})
-	ask := func(g ralph.Gate) {
+	ask := func(g ralph.Approval) {
 		g.AskedAt = at
 		at = at.Add(time.Second)
-		k.add("engine", ralph.Asked{Gate: g})
+		k.add("engine", ralph.Asked{Approval: g})
 	}
-	ask(ralph.Gate{ID: "g-ques", Kind: ralph.GateQuestion, Task: "t-0001", InTurn: true, Text: "Which " + nasty, Options: []string{"red", "blue"}, Request: &ralph.Request{Kind: ralph.RequestQuestion, Text: "Which"}})
-	ask(ralph.Gate{
-		ID: "g-appr", Kind: ralph.GateApproval, Task: "t-0001", InTurn: true, Text: "use Fetch", Deadline: at.Add(time.Hour), Detail: "Tool: Fetch\nAsked because: gate.approvals: ask\n\n{\"url\":\"" + "<b>" + "\"}",
+	ask(ralph.Approval{ID: "g-ques", Kind: ralph.ApprovalQuestion, Task: "t-0001", InTurn: true, Text: "Which " + nasty, Options: []string{"red", "blue"}, Request: &ralph.Request{Kind: ralph.RequestQuestion, Text: "Which"}})
+	ask(ralph.Approval{
+		ID: "g-appr", Kind: ralph.ApprovalRequest, Task: "t-0001", InTurn: true, Text: "use Fetch", Deadline: at.Add(time.Hour), Detail: "Tool: Fetch\nAsked because: gate.approvals: ask\n\n{\"url\":\"" + "<b>" + "\"}",
 		Request: &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpTool, Tool: "Fetch"},
 	})
-	ask(ralph.Gate{
-		ID: "g-oper", Kind: ralph.GateOperation, Task: "t-0001", InTurn: true, Never: true, Rule: "the never list: push --force", Text: "run git push " + nasty,
+	ask(ralph.Approval{
+		ID: "g-oper", Kind: ralph.ApprovalOperation, Task: "t-0001", InTurn: true, Never: true, Rule: "the never list: push --force", Text: "run git push " + nasty,
 		Detail: "Command: git push " + nasty, Request: &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: "git push " + nasty, Dir: "sub"},
 	})
-	ask(ralph.Gate{
-		ID: "g-edit", Kind: ralph.GateApproval, Task: "t-0001", InTurn: true, Text: "change x.go", Detail: "Files: x.go\n\ndiff --git a/x.go b/x.go\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n",
+	ask(ralph.Approval{
+		ID: "g-edit", Kind: ralph.ApprovalRequest, Task: "t-0001", InTurn: true, Text: "change x.go", Detail: "Files: x.go\n\ndiff --git a/x.go b/x.go\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n",
 		Request: &ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpEdit, Paths: []string{"x.go"}},
 	})
-	ask(ralph.Gate{ID: "g-test", Kind: ralph.GateTest, Task: "t-0002", Rule: "C-063", Text: "the checks stay red"})
-	ask(ralph.Gate{ID: "g-merg", Kind: ralph.GateMerge, Task: "merge:a-1:1", About: "t-0002", Text: "it removes tests", Detail: "x_test.go: 1 test removed"})
-	ask(ralph.Gate{ID: "g-star", Kind: ralph.GateStart, Text: "begin?"})
-	ask(ralph.Gate{ID: "g-step", Kind: ralph.GateStep, Task: "t-0002", Text: "next: Test"})
+	ask(ralph.Approval{ID: "g-test", Kind: ralph.ApprovalTest, Task: "t-0002", Rule: "C-063", Text: "the checks stay red"})
+	ask(ralph.Approval{ID: "g-merg", Kind: ralph.ApprovalMerge, Task: "merge:a-1:1", About: "t-0002", Text: "it removes tests", Detail: "x_test.go: 1 test removed"})
+	ask(ralph.Approval{ID: "g-star", Kind: ralph.ApprovalStart, Text: "begin?"})
+	ask(ralph.Approval{ID: "g-step", Kind: ralph.ApprovalStep, Task: "t-0002", Text: "next: Test"})
 }
 
 // X-75: the list has all that waits, oldest first, with which rule holds it, how long there
@@ -212,7 +212,7 @@ func TestGateIsAnsweredFromItsPage(t *testing.T) {
 	k.add("engine", ralph.RequestAnswered{Task: "t-0001", Request: ralph.Request{Kind: ralph.RequestApproval, Command: "ls"}, Verdict: ralph.Approved, Rule: "gate.approvals: policy"})
 	html := pageOf(t, x, "/gate/g-ques", http.StatusOK)
 	hasAll(t, "answered", html, `data-status="answered"`, "by web", "blue", `class="card gate-late"`, `id="text-answer-g-ques"`)
-	if got := k.State().Task("t-0001").Run.Replies; len(got) != 2 || got[0].Text != "blue" {
+	if got := k.State().Task("t-0001").Run.PendingReplies; len(got) != 2 || got[0].Text != "blue" {
 		t.Errorf("replies: %+v", got)
 	}
 	hasAll(t, "denied", pageOf(t, x, "/gate/g-appr", http.StatusOK), `data-status="denied"`, "by cli", `no \x1b[31m&lt;script&gt;`, "Your words are still here.", `id="text-deny-g-appr"`, "disabled")
@@ -227,7 +227,7 @@ func TestGateIsAnsweredFromItsPage(t *testing.T) {
 func TestGateOfLongAgo(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
-	k.add("engine", ralph.Asked{Gate: ralph.Gate{ID: "g-old", Kind: ralph.GateStart, Text: "begin?"}})
+	k.add("engine", ralph.Asked{Approval: ralph.Approval{ID: "g-old", Kind: ralph.ApprovalStart, Text: "begin?"}})
 	k.add("cli", ralph.Answered{ID: "g-old", Verdict: ralph.Approved})
 	many := make([]ralph.Fact, 5100)
 	for i := range many {

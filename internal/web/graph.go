@@ -1,51 +1,43 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/text"
-	"github.com/ralph-loop/ralph/internal/web/draw"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/web/view"
-)
-
-const (
-	maxNamed = 300  // tasks that are drawn with their names
-	maxDrawn = 2000 // tasks that are drawn at all
-	maxLines = 4000
 )
 
 // graphPage draws the dependency graph: all of it, one phase (?phase=), or what hangs
 // together with one task (?focus=).
 func graphPage(_ context.Context, r *request) (view.Page, error) {
-	b, q := newBoard(r), r.URL.Query()
-	list, notes := b.order, []view.Note(nil)
-	focus := b.tasks[ralph.TaskID(q.Get("focus"))]
+	b, q := r.board(), r.URL.Query()
+	list, notes := b.Order, []view.Note(nil)
+	focus := b.Tasks[ralph.TaskID(q.Get("focus"))]
 	switch {
 	case focus != nil:
-		list = b.around(focus, maxNamed)
+		list = b.Around(focus, page.MaxNamed)
 		notes = append(notes, view.Note{
-			Text:  fmt.Sprintf("%d of %d tasks: what %s waits for, and what waits for it.", len(list), len(b.order), focus.ID),
-			Links: []view.Tab{{Title: "All tasks", Address: with("/plan/graph", q, "focus", "")}},
+			Text:  fmt.Sprintf("%d of %d tasks: what %s waits for, and what waits for it.", len(list), len(b.Order), focus.ID),
+			Links: []view.Tab{{Title: "All tasks", Address: page.With("/plan/graph", q, "focus", "")}},
 		})
 	case q.Get("phase") != "":
 		list = slices.DeleteFunc(slices.Clone(list), func(t *ralph.Task) bool { return t.Phase != q.Get("phase") })
 	}
-	if len(list) > maxDrawn {
-		notes = append(notes, view.Note{Text: fmt.Sprintf("Only the first %d of %d tasks are drawn; choose a phase to see the others.", maxDrawn, len(list))})
-		list = list[:maxDrawn]
+	if len(list) > page.MaxDrawn {
+		notes = append(notes, view.Note{Text: fmt.Sprintf("Only the first %d of %d tasks are drawn; choose a phase to see the others.", page.MaxDrawn, len(list))})
+		list = list[:page.MaxDrawn]
 	}
-	if len(list) > maxNamed {
+	if len(list) > page.MaxNamed {
 		notes = append(notes, view.Note{Text: "So many tasks are drawn small, and without lines that others imply. Choose a phase, or open a task and from there its neighbourhood."})
 	}
-	if note, ok := b.phases(q.Get("phase")); ok && focus == nil {
+	if note, ok := b.Phases(q.Get("phase")); ok && focus == nil {
 		notes = append(notes, note)
 	}
-	g := b.graph(list, focus)
+	g := b.Graph(list, focus)
 	g.Notes = notes
 	g.Zoom, _ = strconv.Atoi(q.Get("zoom"))
 	g.Zoom = max(0, min(g.Zoom, 400))
@@ -54,139 +46,10 @@ func graphPage(_ context.Context, r *request) (view.Page, error) {
 		if z == 0 {
 			title, value = "fit", ""
 		}
-		g.Zooms = append(g.Zooms, view.Tab{Title: title, Address: with("/plan/graph", q, "zoom", value), Here: z == g.Zoom})
+		g.Zooms = append(g.Zooms, view.Tab{Title: title, Address: page.With("/plan/graph", q, "zoom", value), Here: z == g.Zoom})
 	}
 	return view.Page{Title: "Plan", Sections: []view.Section{
-		{ID: "plan-top", Body: view.PlanTop(b.head("graph"))},
+		{ID: "plan-top", Body: view.PlanTop(b.Head("graph"))},
 		{ID: "plan-graph", Body: view.PlanGraph(g)},
 	}}, nil
-}
-
-// phases leads to the graph of each phase.
-func (b *board) phases(here string) (view.Note, bool) {
-	n := view.Note{Text: "Phases:"}
-	seen := map[string]bool{"": true}
-	for _, t := range b.order {
-		if !seen[t.Phase] && len(n.Links) < maxChoices {
-			seen[t.Phase] = true
-			n.Links = append(n.Links, view.Tab{Title: text.Clip(text.FirstLine(t.Phase), 40), Address: with("/plan/graph", nil, "phase", t.Phase), Here: t.Phase == here})
-		}
-	}
-	if here != "" {
-		n.Links = append(n.Links, view.Tab{Title: "all", Address: "/plan/graph"})
-	}
-	return n, len(n.Links) > 1
-}
-
-// around are the tasks that hang together with one, the nearest first, in the plan's order.
-func (b *board) around(t *ralph.Task, most int) []*ralph.Task {
-	heirs := map[ralph.TaskID][]*ralph.Task{}
-	for _, x := range b.order {
-		for _, d := range x.Deps {
-			heirs[d] = append(heirs[d], x)
-		}
-	}
-	in := map[ralph.TaskID]bool{t.ID: true}
-	for _, next := range []func(*ralph.Task) []*ralph.Task{
-		func(x *ralph.Task) (out []*ralph.Task) {
-			for _, d := range x.Deps {
-				if y := b.tasks[d]; y != nil {
-					out = append(out, y)
-				}
-			}
-			return out
-		},
-		func(x *ralph.Task) []*ralph.Task { return heirs[x.ID] },
-	} {
-		queue := []*ralph.Task{t}
-		for begun := len(in); len(queue) > 0 && len(in)-begun < most/2; queue = queue[1:] {
-			for _, y := range next(queue[0]) {
-				if !in[y.ID] && len(in) < most {
-					in[y.ID] = true
-					queue = append(queue, y)
-				}
-			}
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(b.order), func(x *ralph.Task) bool { return !in[x.ID] })
-}
-
-// graph places tasks and draws the lines between them.
-func (b *board) graph(list []*ralph.Task, focus *ralph.Task) view.Graph {
-	number, band := map[ralph.TaskID]int{}, map[string]int{}
-	var names []string
-	for i, t := range list {
-		number[t.ID] = i
-		if _, ok := band[t.Phase]; !ok {
-			band[t.Phase] = len(names)
-			names = append(names, t.Phase)
-		}
-	}
-	nodes := make([]draw.Node, len(list))
-	for i, t := range list {
-		nodes[i].Band = band[t.Phase]
-		for _, d := range t.Deps {
-			if n, ok := number[d]; ok {
-				nodes[i].Deps = append(nodes[i].Deps, n)
-			}
-		}
-	}
-	g := view.Graph{NodeWidth: widthOf(nodes), NodeHeight: 44, Small: len(list) > maxNamed}
-	opt := draw.Options{Width: g.NodeWidth, Height: g.NodeHeight, GapX: 56, GapY: 14, Foot: 10, Head: 10}
-	if g.Small {
-		g.NodeWidth, g.NodeHeight = 46, 15
-		opt = draw.Options{Width: g.NodeWidth, Height: g.NodeHeight, GapX: 34, GapY: 5, Rows: 40, Foot: 6, Head: 6}
-	}
-	if len(names) > 1 { // their names stand above them
-		opt.Head += 18
-	}
-	p := draw.Lay(nodes, opt)
-	g.Width, g.Height = p.Width, p.Height
-	most := maxLine
-	if g.Small {
-		most /= 3
-	}
-	letters := int((g.NodeWidth - 20) / 6.8)
-	for i, t := range list {
-		stand := b.stand(t)
-		title := string(t.ID) + "  " + text.Clip(text.FirstLine(t.Name), most) + "\n" + string(stand)
-		if line := text.Clip(text.FirstLine(b.line(t, stand)), most); line != "" {
-			title += ": " + line
-		}
-		g.Nodes = append(g.Nodes, view.GraphNode{
-			ID: t.ID, Name: text.Clip(text.FirstLine(t.Name), letters), Title: title, Stand: stand, X: p.Nodes[i].X, Y: p.Nodes[i].Y, Focus: t == focus,
-		})
-	}
-	for _, e := range p.Edges {
-		if (!g.Small || !e.Implied) && len(g.Edges) < maxLines {
-			g.Edges = append(g.Edges, view.GraphEdge{From: e.From, To: e.To, Implied: e.Implied, Back: e.Back, Path: e.Path})
-		}
-	}
-	for n, stripe := range p.Bands {
-		if len(names) > 1 {
-			g.Bands = append(g.Bands, view.GraphBand{Name: text.Clip(text.FirstLine(cmp.Or(names[n], "no phase")), 60), Y: stripe.Y, Height: stripe.Height})
-		}
-	}
-	return g
-}
-
-// widthOf is the width of a box: wider where few stand beside each other, so that a small
-// plan uses the page and its names are whole.
-func widthOf(nodes []draw.Node) float64 {
-	depth, columns := make([]int, len(nodes)), 1
-	for range nodes { // the longest chain in a band; plans are short chains, and it ends when nothing grows
-		grown := false
-		for i, n := range nodes {
-			for _, d := range n.Deps {
-				if nodes[d].Band == n.Band && depth[i] < depth[d]+1 && depth[d]+1 < len(nodes) {
-					depth[i], grown = depth[d]+1, true
-					columns = max(columns, depth[i]+1)
-				}
-			}
-		}
-		if !grown || columns > 8 {
-			break
-		}
-	}
-	return min(300, max(178, 1400/float64(columns)-56))
 }

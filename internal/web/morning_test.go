@@ -50,7 +50,7 @@ func TestOverviewMorning(t *testing.T) {
 		ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.JobStarted{Job: "j-1", ID: "q-1", File: "a.md"},
 		ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "One <b>", Status: ralph.TaskPending}},
 		ralph.TaskStarted{ID: "t-1"},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: "question", Task: "t-1", Text: "which <port>?"}},
+		ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "t-1", Text: "which <port>?"}},
 	)
 	young := newTape("2025-03-01T11:30:00Z")
 	young.add(ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.Control{Want: ralph.WantPause})

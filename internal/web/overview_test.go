@@ -31,11 +31,11 @@ func overviewState() *ralph.State {
 	t[0].Status, t[1].Status = ralph.TaskDone, ralph.TaskDone
 	t[2].Status = ralph.TaskActive
 	t[2].Run = ralph.Run{
-		Attempt: ralph.Attempt{InFlight: 5, StartedAt: at}, Place: ralph.Place{Slot: 1},
+		Attempt: ralph.Attempt{InFlight: 5, StartedAt: at}, Worktree: ralph.Worktree{Slot: 1},
 		Turns: ralph.Turns{Iterations: 5, Agent: "claude", Progress: 40, Note: "jitter is <missing>", TurnAt: at, Warned: true, Unchanged: 4},
 	}
 	t[3].Status = ralph.TaskActive
-	s.Gates = []*ralph.Gate{{ID: "g-1", Kind: "question", Task: "t-d", Text: "Keep keys for <30> days?", AskedAt: at}}
+	s.Approvals = []*ralph.Approval{{ID: "g-1", Kind: "question", Task: "t-d", Text: "Keep keys for <30> days?", AskedAt: at}}
 	return s
 }
 
@@ -96,7 +96,7 @@ func TestOverviewInPlace(t *testing.T) {
 	s := overviewState()
 	s.Session.Mode = "construct"
 	s.Session.Config = json.RawMessage(`{"parallel":1,"agents":["claude"],"max_iterations":20}`)
-	s.Plan.Tasks[2].Run.Place.Slot = 0
+	s.Plan.Tasks[2].Run.Worktree.Slot = 0
 	body := overviewAt(t, s, true)
 	wantAll(t, body, "At work", "reading client.go")
 	if strings.Contains(body, "slots busy") || strings.Contains(body, "free slot") {
@@ -152,9 +152,9 @@ func TestOverviewSlots(t *testing.T) {
 func TestOverviewAsksInTurn(t *testing.T) {
 	s := overviewState()
 	s.Plan.Tasks[2].Run.Warned = false
-	s.Gates = []*ralph.Gate{{ID: "g-1", Kind: "operation", Task: "t-c", Text: "run npm publish", InTurn: true}}
+	s.Approvals = []*ralph.Approval{{ID: "g-1", Kind: "operation", Task: "t-c", Text: "run npm publish", InTurn: true}}
 	wantAll(t, overviewAt(t, s, true), "waits for you", `href="/gate/g-1"`)
-	s.Gates = nil
+	s.Approvals = nil
 	if body := overviewAt(t, s, true); strings.Contains(body, "waits for you") {
 		t.Error("nobody asks, and a card waits for an answer")
 	}

@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
-	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/observe/past"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -25,97 +25,74 @@ const atParam = "at"
 
 // sliders are the pages on which one begins to go back.
 func sliders(path string) bool {
-	return path == "/" || path == "/plan" || strings.HasPrefix(path, "/task/")
+	switch path {
+	case "/", "/plan", "/threads", "/decisions", "/log", "/receipts", "/history":
+		return true
+	}
+	return strings.HasPrefix(path, "/task/")
 }
 
 // ofState reports whether a page is a function of the state and of the facts that led to it. The
 // others have what is no fact: settings, files.
 func ofState(path string) bool {
-	return sliders(path) || path == "/plan/graph" || path == "/gates" || strings.HasPrefix(path, "/gate/") || path == "/receipts" || path == "/log"
+	return sliders(path) || path == "/plan/graph" || path == "/gates" || strings.HasPrefix(path, "/gate/")
 }
 
 // lookFor is what a page is made from: what is there now, or with ?at= what was then.
-func (x *Server) lookFor(ctx context.Context, address string, now *snapshot) (*snapshot, error) {
+func (x *Server) lookFor(ctx context.Context, address string, now *watch.Look) (*watch.Look, error) {
 	u, err := url.Parse(address)
 	if err != nil || !ofState(u.Path) || !u.Query().Has(atParam) {
 		return now, nil //nolint:nilerr // what is no address has no page either, which is told there
 	}
 	text := u.Query().Get(atParam)
 	seq, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || seq < 1 || seq > now.state.Seq {
-		return nil, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %.40q: the journal has 1 to %d", text, now.state.Seq), Hint: "/log shows each with its number", Kind: ralph.ErrNotFound}
+	if err != nil || seq < 1 || seq > now.State.Seq {
+		return nil, &ralph.Refusal{Why: fmt.Sprintf("there is no fact %.40q: the journal has 1 to %d", text, now.State.Seq), Hint: "/log shows each with its number", Kind: ralph.ErrNotFound}
 	}
 	s := x.index.Before(seq + 1)
-	if x.opt.Past != nil && seq-s.Seq > feedFold { // the history has not been read so far yet
+	if x.opt.Past != nil && seq-s.Seq > past.FeedFold { // the history has not been read so far yet
 		if s, err = x.opt.Past(seq); err != nil {
 			return nil, err
 		}
 	}
 	err = x.opt.Source.Each(s.Seq, func(e ralph.Event) error {
 		if e.Seq > seq {
-			return errEnough
+			return watch.ErrEnough
 		}
 		s.Apply(e)
 		return ctx.Err()
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, watch.ErrEnough) {
 		return nil, fmt.Errorf("read what was before: %w", err)
 	}
-	l := pastLook(s)
-	l.read, l.news, l.newest = now.read, now.news, now.state.Seq
+	l := watch.Past(s)
+	l.Read, l.Newest = now.Read, now.State.Seq
+	world := l.World
+	l.World = func() action.Context { // the keys are those of now
+		w := world()
+		w.Keys = now.World().Keys
+		return w
+	}
 	return l, nil
-}
-
-// pastLook is a look at a state of the past, with the clock of its newest fact.
-func pastLook(s *ralph.State) *snapshot {
-	l := &snapshot{state: s.Clone(), engine: status.Then(s), now: s.At, past: true}
-	l.world = func() action.Context { return action.Context{Engine: l.engine.Alive, Now: l.now, Past: true} }
-	l.bar = func() view.BarModel { return barOf(l) }
-	return l
 }
 
 // asThen is the dashboard as pages of the past ask it: with a journal that ends where they
 // are, with memories of its own, and without what only knows the present.
-func (x *Server) asThen(l *snapshot) *Server {
+func (x *Server) asThen(l *watch.Look) *Server {
 	opt := x.opt
-	opt.Source = sourceThen{Source: x.opt.Source, look: l}
+	opt.Source = watch.Then(x.opt.Source, l)
 	opt.Gates = nil
-	return &Server{opt: opt, index: x.index, watch: x.watch, panics: x.panics, jobs: x.jobs, doctor: x.doctor, reports: x.reports, assets: x.assets}
+	return &Server{opt: opt, index: x.index, watch: x.watch, panics: x.panics, jobs: x.jobs, doctor: x.doctor, reports: x.reports, histories: x.histories, assets: x.assets}
 }
-
-// sourceThen is a journal up to a fact.
-type sourceThen struct {
-	Source
-	look *snapshot
-}
-
-func (p sourceThen) State() *ralph.State               { return p.look.state }
-func (p sourceThen) Engine(*ralph.State) status.Engine { return p.look.engine }
-func (p sourceThen) Now() time.Time                    { return p.look.now }
-
-func (p sourceThen) Each(after int64, visit func(ralph.Event) error) error {
-	err := p.Source.Each(after, func(e ralph.Event) error {
-		if e.Seq > p.look.state.Seq {
-			return errPast
-		}
-		return visit(e)
-	})
-	if errors.Is(err, errPast) {
-		return nil
-	}
-	return err
-}
-
-var errPast = errors.New("what came later")
 
 // pastOf is the way through time that a page has, nil for one that has none.
-func (x *Server) pastOf(u *url.URL, l *snapshot) *view.PastModel {
-	if l == nil || !ofState(u.Path) || !l.past && !sliders(u.Path) || l.state.Seq == 0 {
+func (x *Server) pastOf(u *url.URL, l *watch.Look) *view.PastModel {
+	if l == nil || !ofState(u.Path) || !l.Past && !sliders(u.Path) || l.State.Seq == 0 {
 		return nil
 	}
 	q := u.Query()
 	q.Del(atParam)
-	m := &view.PastModel{Path: u.Path, At: l.state.Seq, When: l.state.At, Past: l.past, Newest: max(l.newest, l.state.Seq), First: 1}
+	m := &view.PastModel{Path: u.Path, At: l.State.Seq, When: l.State.At, Past: l.Past, Newest: max(l.Newest, l.State.Seq), First: 1, Keys: l.World().Keys}
 	m.Last = m.Newest
 	for name, values := range q {
 		for _, v := range values {
@@ -126,7 +103,7 @@ func (x *Server) pastOf(u *url.URL, l *snapshot) *view.PastModel {
 	if len(q) > 0 {
 		m.Now += "?" + q.Encode()
 	}
-	if s, ok := sessionWith(x.index.Sessions(), l.state.Seq); ok { // the way is the session's time
+	if s, ok := sessionWith(x.index.Sessions(), l.State.Seq); ok { // the way is the session's time
 		m.First, m.Session = max(1, s.First), string(s.ID)
 		if s.Last < x.index.Progress().Read {
 			m.Last = max(s.Last, m.At)
@@ -142,7 +119,7 @@ func (x *Server) pastOf(u *url.URL, l *snapshot) *view.PastModel {
 	if m.At > 1 {
 		m.Back = link(m.At - 1)
 	}
-	if l.past && m.At < m.Newest {
+	if l.Past && m.At < m.Newest {
 		m.On = link(m.At + 1)
 	}
 	return m

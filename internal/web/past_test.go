@@ -12,14 +12,15 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
 )
 
 // sectionsAt are the sections of a page, made from a look.
-func sectionsAt(t *testing.T, x *Server, address string, l *snapshot) string {
+func sectionsAt(t *testing.T, x *Server, address string, l *watch.Look) string {
 	t.Helper()
 	page, err := x.page(t.Context(), address, l)
 	if err != nil {
-		t.Fatalf("%s after fact %d: %v", address, l.state.Seq, err)
+		t.Fatalf("%s after fact %d: %v", address, l.State.Seq, err)
 	}
 	parts, err := partsOf(t.Context(), address, l, page)
 	if err != nil {
@@ -39,10 +40,10 @@ func TestPagesAsTheyWere(t *testing.T) {
 	p := pastOf(3, 7)
 	x := boardOf(t, p, "shop")
 	now := map[string]string{}
-	pages := []string{"/", "/plan", "/plan?view=table", "/plan/graph", "/gates", "/receipts", "/task/t-0001", "/task/t-0206"}
-	for _, address := range pages[:7] {
+	pages := []string{"/", "/plan", "/plan?view=table", "/plan/graph", "/gates", "/receipts", "/threads", "/decisions", "/history?days=all", "/task/t-0001", "/task/t-0206"}
+	for _, address := range pages[:10] {
 		if address != "/task/t-0001" {
-			now[address] = sectionsAt(t, x, address, x.watch.look())
+			now[address] = sectionsAt(t, x, address, x.watch.Look())
 		}
 	}
 	for seq := int64(3); seq <= p.state.Seq; seq += 11 {
@@ -62,11 +63,11 @@ func TestPagesAsTheyWere(t *testing.T) {
 			if strings.Contains(address, "?") {
 				at = fmt.Sprintf("%s&at=%d", address, seq)
 			}
-			l, err := x.lookFor(t.Context(), at, x.watch.look())
+			l, err := x.lookFor(t.Context(), at, x.watch.Look())
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := sectionsAt(t, then, address, pastLook(cut.state))
+			want := sectionsAt(t, then, address, watch.Past(cut.state))
 			got := strings.ReplaceAll(sectionsAt(t, x, at, l), fmt.Sprintf("at=%d", seq), "")
 			if plain := strings.ReplaceAll(got, "&amp;\"", "\""); plain != want && got != want {
 				t.Errorf("%s is not the page of then: %s", at, firstDifference(want, got))
@@ -77,7 +78,7 @@ func TestPagesAsTheyWere(t *testing.T) {
 		}
 	}
 	for address, want := range now {
-		if got := sectionsAt(t, x, address, x.watch.look()); got != want {
+		if got := sectionsAt(t, x, address, x.watch.Look()); got != want {
 			t.Errorf("%s of now is another one: %s", address, firstDifference(want, got))
 		}
 	}
@@ -125,7 +126,7 @@ func TestAddressesOfThePast(t *testing.T) {
 			t.Errorf("at=%s: %d", bad, w.Code)
 		}
 	}
-	if _, err := x.lookFor(t.Context(), "/?at=0", x.watch.look()); !errors.Is(err, ralph.ErrNotFound) {
+	if _, err := x.lookFor(t.Context(), "/?at=0", x.watch.Look()); !errors.Is(err, ralph.ErrNotFound) {
 		t.Error(err)
 	}
 	for in, want := range map[string]string{
@@ -148,7 +149,7 @@ func TestLogOfThePast(t *testing.T) {
 	p := pastOf(3, 7)
 	x := boardOf(t, p, "shop")
 	numbers := func(address string) []string {
-		l, err := x.lookFor(t.Context(), address, x.watch.look())
+		l, err := x.lookFor(t.Context(), address, x.watch.Look())
 		if err != nil {
 			t.Fatal(err)
 		}

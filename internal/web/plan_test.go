@@ -105,7 +105,7 @@ func planState() *ralph.State {
 	}
 	tasks := s.Plan.Tasks
 	tasks[1].Run.Queue.State = ralph.MergeConflict
-	tasks[2].Run = ralph.Run{Turns: ralph.Turns{Iterations: 2, Agent: "claude", Progress: 40, Note: "half of it", TurnAt: at, Usage: ralph.Usage{Cost: 1.25, Known: true}}, Attempt: ralph.Attempt{StartedAt: at}, Place: ralph.Place{Slot: 2}}
+	tasks[2].Run = ralph.Run{Turns: ralph.Turns{Iterations: 2, Agent: "claude", Progress: 40, Note: "half of it", TurnAt: at, Usage: ralph.Usage{Cost: 1.25, Known: true}}, Attempt: ralph.Attempt{StartedAt: at}, Worktree: ralph.Worktree{Slot: 2}}
 	tasks[3].Tags, tasks[3].Priority = []string{"critical"}, "high"
 	tasks[5].Run.Reason = "the same error three times\nand more"
 	tasks[6].Phase = "polish"

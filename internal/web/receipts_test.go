@@ -65,11 +65,11 @@ func decisions(k *fakeBackend, n int) {
 		if i%2 == 1 {
 			id = "t-0002"
 		}
-		k.add("engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: i + 1}, Why: ralph.Why{Rule: "B-026", Text: fmt.Sprintf("no signal yet %d %s", i, nasty)}, Saw: k.State().Seq, Now: k.Now()},
+		k.add("engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: i + 1}, Why: ralph.Why{Rule: "B-026", Text: fmt.Sprintf("no signal yet %d %s", i, nasty)}, BasedOnSeq: k.State().Seq, DecidedAt: k.Now()},
 			ralph.RequestAnswered{Task: id, Request: ralph.Request{Kind: ralph.RequestApproval, Command: "ls"}, Verdict: ralph.Approved, Rule: "gate.approvals: policy"},
 			ralph.TurnEnded{Task: id, Agent: "me", Stage: ralph.KindBuild, Iteration: i + 1, Exit: ralph.ExitOK, Usage: ralph.Usage{Input: 1200, Output: 30, Cost: 0.5}, Took: time.Second})
 	}
-	k.add("engine", ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskFailed, Why: ralph.Why{Rule: "X-34", Text: "20 used", Stop: "task.max_iterations"}, Saw: k.State().Seq, Now: k.Now()})
+	k.add("engine", ralph.TaskEnded{ID: "t-0001", Status: ralph.TaskFailed, Why: ralph.Why{Rule: "X-34", Text: "20 used", Stop: "task.max_iterations"}, BasedOnSeq: k.State().Seq, DecidedAt: k.Now()})
 }
 
 // E-092, E-094, E-095: every decision is listed, newest first, page by page, with what came of

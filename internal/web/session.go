@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/chart"
+	"github.com/ralph-loop/ralph/internal/screen/history"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/web/index"
 	"github.com/ralph-loop/ralph/internal/web/view"
@@ -24,24 +23,24 @@ import (
 func session(_ context.Context, r *request) (view.Page, error) {
 	id := ralph.SessionID(r.PathValue("id"))
 	s, ok := r.server.index.Session(id)
-	if !ok && r.read.Caught {
+	if !ok && r.Read.Caught {
 		return view.Page{}, noSession(id)
 	}
-	m := view.SessionModel{Read: r.reading(), ID: id, Status: "pending", Ended: "not read yet"}
+	reading := history.ReadingOf(r.State, r.Read)
+	m := view.SessionModel{Read: reading, ID: id, Status: "pending", Ended: "not read yet"}
 	if ok {
-		last := r.server.around(&m, &s)
-		m.Mode, m.Version, m.Detail, m.Started, m.EndedAt = cmp.Or(s.Mode, "session"), s.Version, s.Detail, s.StartedAt, s.EndedAt
-		m.Status, m.Ended = endOf(&s, r)
-		m.LogFile = logFile(r.server.opt.Root, &s) != ""
-		made := r.server.reports.of(id, s.First, last)
-		m.Report = made.page
-		if made.page == nil {
-			m.Read.Read, m.Read.Of = min(made.read, last-s.First+1), last-s.First+1
+		all := r.server.index.Sessions()
+		m = history.SessionOf(r.Look.Look, &s, all)
+		m.Read, m.LogFile = reading, logFile(r.server.opt.Root, &s) != ""
+		_, _, last := history.Around(&s, all)
+		made := r.server.reports.Of(id, s.First, last)
+		m.Report = made.Page
+		if made.Page == nil {
+			m.Read.Read, m.Read.Of = min(made.Read, last-s.First+1), last-s.First+1
 		}
-		if made.err != nil {
-			m.Read.Trouble = made.err.Error()
+		if made.Err != nil {
+			m.Read.Trouble = made.Err.Error()
 		}
-		m.Slots = slotsOf(chart.Chart{ID: "chart-slots", Title: "Slots at work", Desc: "Slots at work over the time of the session."}, &s)
 	}
 	return view.Page{Title: "Session", Sections: sessionSections(m)}, nil
 }
@@ -71,21 +70,6 @@ func sessionSections(m view.SessionModel) []view.Section {
 
 func noSession(id ralph.SessionID) error {
 	return &ralph.Refusal{Why: fmt.Sprintf("there is no session %.60q in the journal", id), Hint: "the history lists all of them", Kind: ralph.ErrNotFound}
-}
-
-// around names the sessions before and after one, and says which fact is the last that
-// its report needs: the start of the next session ends it.
-func (x *Server) around(m *view.SessionModel, s *index.Session) (last int64) {
-	last = s.Last
-	for _, o := range x.index.Sessions() { // the newest first
-		switch {
-		case o.First > s.First:
-			m.Newer, last = o.ID, s.Last+1
-		case o.First < s.First && m.Older == "":
-			m.Older = o.ID
-		}
-	}
-	return last
 }
 
 // logFile is the agent log of a session, where it is still there: a file of the folder
@@ -174,7 +158,8 @@ func (x *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 
 // reportOf gives the report of a session to write, which must not keep it.
 func (x *Server) reportOf(ctx context.Context, s index.Session, write func(*sessionreport.Result) error) error {
-	return x.reports.result(ctx, s.ID, s.First, x.around(&view.SessionModel{}, &s), write)
+	_, _, last := history.Around(&s, x.index.Sessions())
+	return x.reports.Result(ctx, s.ID, s.First, last, write)
 }
 
 // fileName keeps what may stand in a file's name: a journal may come from anywhere.
@@ -189,5 +174,5 @@ func fileName(s string) string {
 
 // refuse answers with the page of an error.
 func (x *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	x.write(w, r, statusOf(err), x.watch.look(), view.Failed(err))
+	x.write(w, r, statusOf(err), x.watch.Look(), view.Failed(err))
 }

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -18,6 +19,7 @@ type (
 	SettingsFile    = view.SettingsFile
 	SettingsProblem = view.SettingsProblem
 	SettingsUndo    = view.SettingsUndo
+	SettingChange   = page.SettingChange
 )
 
 // Settings are the settings of the repository. What is written depends on the hash of
@@ -31,13 +33,6 @@ type Settings interface {
 	SaveText(hash, text string) error
 	// Undo takes back what was saved last from here.
 	Undo(hash string) error
-}
-
-// SettingChange is what a person made of one setting.
-type SettingChange struct {
-	Key   string
-	Value string // as in the form
-	Reset bool   // its line is taken out
 }
 
 // SettingsWrong is all that is wrong with what was to be saved.
@@ -66,7 +61,7 @@ func settings(_ context.Context, r *request) (view.Page, error) {
 	}
 	q := r.URL.Query()
 	file := r.server.opt.Settings.Read()
-	return settingsPage(r.snapshot, &view.SettingsPage{File: file, Query: q.Get("q"), Only: q.Get("only")}, sent{}), nil
+	return settingsPage(r.Look, &view.SettingsPage{File: file, Query: q.Get("q"), Only: q.Get("only")}, page.SettingsSent{}), nil
 }
 
 // settingsText is the file itself.
@@ -75,116 +70,26 @@ func settingsText(_ context.Context, r *request) (view.Page, error) {
 		return view.Page{}, noSettings()
 	}
 	file := r.server.opt.Settings.Read()
-	return textPage(r.snapshot, view.TextPage{File: file, Typed: file.Text}), nil
+	return textPage(r.Look, view.TextPage{File: file, Typed: file.Text}), nil
 }
 
 // settingsPage puts the page together. The form is sent once: what somebody types must
 // not be replaced under their hands.
-func settingsPage(l *snapshot, p *view.SettingsPage, in sent) view.Page {
-	p.Sections = sectionsOf(p, in)
+func settingsPage(l *watch.Look, p *view.SettingsPage, in page.SettingsSent) view.Page {
+	p.Sort(in)
 	return view.Page{Title: "Settings", Sections: []view.Section{
-		{ID: "settings-news", Body: view.SettingsNews(p.File.Hash, l.engine.Alive)},
+		{ID: "settings-news", Body: view.SettingsNews(p.File.Hash, l.Engine.Alive)},
 		{ID: "settings-head", Once: true, Body: view.SettingsHead(p.File, false)},
 		{ID: "settings-form", Once: true, Body: view.SettingsForm(*p)},
 	}}
 }
 
-func textPage(l *snapshot, p view.TextPage) view.Page {
+func textPage(l *watch.Look, p view.TextPage) view.Page {
 	return view.Page{Title: "Settings", Sections: []view.Section{
-		{ID: "settings-news", Body: view.SettingsNews(p.File.Hash, l.engine.Alive)},
+		{ID: "settings-news", Body: view.SettingsNews(p.File.Hash, l.Engine.Alive)},
 		{ID: "settings-head", Once: true, Body: view.SettingsHead(p.File, true)},
 		{ID: "settings-text", Once: true, Body: view.SettingsText(p)},
 	}}
-}
-
-// sectionsOf sorts the settings into sections, in the order of the file, and shows those
-// that are asked for, and those that a person has just changed.
-func sectionsOf(p *view.SettingsPage, in sent) []view.SettingsSection {
-	var out []view.SettingsSection
-	wrong := map[string]string{}
-	for _, w := range p.Problems {
-		if wrong[w.Key] == "" {
-			wrong[w.Key] = w.Text
-		}
-	}
-	for _, s := range p.File.Settings {
-		f := view.SettingsField{Setting: s, Typed: s.Value, Wrong: wrong[s.Key]}
-		if v, ok := in.typed[s.Key]; ok && v != in.was[s.Key] {
-			f.Typed = v
-			f.Theirs = p.Moved && s.Value != in.was[s.Key] && s.Value != v
-			if s.Kind == view.ChoiceSetting && !slices.Contains(s.Choices, v) {
-				f.Choices = append(slices.Clone(s.Choices), v)
-			}
-		}
-		if !f.Changed() && f.Wrong == "" && (!matches(s, p.Query) || p.Only == "changed" && !s.Differs()) {
-			continue
-		}
-		p.Shown++
-		i := slices.IndexFunc(out, func(o view.SettingsSection) bool { return o.Title == s.Section })
-		if i < 0 {
-			i = len(out)
-			out = append(out, view.SettingsSection{ID: "section-" + slug(s.Section), Title: s.Section, Folded: strings.HasPrefix(s.Key, "agents.")})
-		}
-		out[i].Fields = append(out[i].Fields, f)
-		if s.Differs() {
-			out[i].Changed++
-		}
-		if s.Differs() || f.Changed() || f.Wrong != "" || p.Query != "" {
-			out[i].Folded = false
-		}
-	}
-	return out
-}
-
-func slug(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "-")) }
-
-// matches reports whether a setting has all words that are looked for.
-func matches(s Setting, query string) bool {
-	text := strings.ToLower(s.Key + " " + s.Section + " " + s.Doc)
-	for word := range strings.FieldsSeq(strings.ToLower(query)) {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
-}
-
-// sent is what a form brought: what it was made with, and what a person made of it.
-type sent struct{ was, typed map[string]string }
-
-// changes are the settings that a person changed, in the order of the file.
-func (in sent) changes(file SettingsFile) []SettingChange {
-	var out []SettingChange
-	for _, s := range file.Settings {
-		if v, ok := in.typed[s.Key]; ok && v != in.was[s.Key] {
-			out = append(out, SettingChange{Key: s.Key, Value: v})
-		}
-	}
-	return out
-}
-
-// sentOf reads the form. A box that is not ticked is not sent, so what a form was made
-// with says which settings it had.
-func sentOf(form url.Values, file SettingsFile) sent {
-	in := sent{was: map[string]string{}, typed: map[string]string{}}
-	for _, s := range file.Settings {
-		if !form.Has("was." + s.Key) {
-			continue
-		}
-		in.was[s.Key] = lines(form.Get("was." + s.Key))
-		switch {
-		case form.Has("set." + s.Key):
-			in.typed[s.Key] = lines(form.Get("set." + s.Key))
-		case s.Kind == view.CheckSetting:
-			in.typed[s.Key] = "false"
-		}
-	}
-	return in
-}
-
-// lines undoes what browsers do to the ends of lines, and to those at the end.
-func lines(s string) string {
-	return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 }
 
 // saveSettings saves what a person changed, takes one setting back to its default, or
@@ -204,37 +109,37 @@ func (x *Server) saveSettings(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	file := x.opt.Settings.Read()
-	in := sentOf(form, file)
-	changes := in.changes(file)
+	in := page.SentOf(form, file)
+	changes := in.Changes(file)
 	reset := form.Get("reset")
 	if reset != "" {
 		changes = []SettingChange{{Key: reset, Reset: true}}
-		delete(in.typed, reset)
+		delete(in.Typed, reset)
 	}
-	page := &view.SettingsPage{File: file, Query: form.Get("q"), Only: form.Get("only")}
+	shown := &view.SettingsPage{File: file, Query: form.Get("q"), Only: form.Get("only")}
 	if len(changes) == 0 {
-		http.Redirect(w, r, settingsAddress(page), http.StatusSeeOther)
+		http.Redirect(w, r, shown.Address(), http.StatusSeeOther)
 		return
 	}
 	err := x.opt.Settings.Save(hash, changes)
-	page.File = x.opt.Settings.Read() // it may have moved meanwhile
+	shown.File = x.opt.Settings.Read() // it may have moved meanwhile
 	var wrong *SettingsWrong
 	status := http.StatusOK
 	switch {
-	case err == nil && reset != "" && len(in.changes(file)) > 0:
-		page.Kept = reset + " has its default again."
+	case err == nil && reset != "" && len(in.Changes(file)) > 0:
+		shown.Kept = reset + " has its default again."
 	case err == nil:
-		http.Redirect(w, r, settingsAddress(page), http.StatusSeeOther)
+		http.Redirect(w, r, shown.Address(), http.StatusSeeOther)
 		return
 	case errors.Is(err, ErrSettingsMoved):
-		page.Moved, status = true, http.StatusConflict
+		shown.Moved, status = true, http.StatusConflict
 	case errors.As(err, &wrong):
-		page.Problems, status = wrong.Problems, http.StatusUnprocessableEntity
+		shown.Problems, status = wrong.Problems, http.StatusUnprocessableEntity
 	default:
-		page.Problems, status = []SettingsProblem{{Text: err.Error()}}, http.StatusConflict
+		shown.Problems, status = []SettingsProblem{{Text: err.Error()}}, http.StatusConflict
 	}
-	l := x.watch.look()
-	x.write(w, r, status, l, settingsPage(l, page, in))
+	l := x.watch.Look()
+	x.write(w, r, status, l, settingsPage(l, shown, in))
 }
 
 // saveSettingsText replaces the file by what a person typed.
@@ -245,7 +150,7 @@ func (x *Server) saveSettingsText(w http.ResponseWriter, r *http.Request) {
 	}
 	text := strings.ReplaceAll(form.Get("text"), "\r\n", "\n")
 	err := x.opt.Settings.SaveText(form.Get("hash"), text)
-	page := view.TextPage{File: x.opt.Settings.Read(), Typed: text}
+	shown := view.TextPage{File: x.opt.Settings.Read(), Typed: text}
 	var wrong *SettingsWrong
 	status := http.StatusUnprocessableEntity
 	switch {
@@ -253,14 +158,14 @@ func (x *Server) saveSettingsText(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/settings/file", http.StatusSeeOther)
 		return
 	case errors.Is(err, ErrSettingsMoved):
-		page.Moved, status = true, http.StatusConflict
+		shown.Moved, status = true, http.StatusConflict
 	case errors.As(err, &wrong):
-		page.Problems = wrong.Problems
+		shown.Problems = wrong.Problems
 	default:
-		page.Problems = []SettingsProblem{{Text: err.Error()}}
+		shown.Problems = []SettingsProblem{{Text: err.Error()}}
 	}
-	l := x.watch.look()
-	x.write(w, r, status, l, textPage(l, page))
+	l := x.watch.Look()
+	x.write(w, r, status, l, textPage(l, shown))
 }
 
 // settingsSent reads a form about settings, or answers why it cannot.
@@ -281,20 +186,5 @@ func (x *Server) settingsRefused(w http.ResponseWriter, r *http.Request, err err
 	if errors.Is(err, ErrSettingsMoved) {
 		err = &ralph.Refusal{Why: "the settings have changed since; nothing was undone", Hint: "look at them, and change what you mean"}
 	}
-	x.write(w, r, statusOf(err), x.watch.look(), view.Failed(err))
-}
-
-// settingsAddress is where a form was.
-func settingsAddress(p *view.SettingsPage) string {
-	q := url.Values{}
-	if p.Query != "" {
-		q.Set("q", p.Query)
-	}
-	if p.Only != "" {
-		q.Set("only", p.Only)
-	}
-	if len(q) == 0 {
-		return "/settings"
-	}
-	return "/settings?" + q.Encode()
+	x.write(w, r, statusOf(err), x.watch.Look(), view.Failed(err))
 }

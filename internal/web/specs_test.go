@@ -83,6 +83,16 @@ func TestSpecsPage(t *testing.T) {
 	if strings.Contains(page, `id="queue-q-1"`) {
 		t.Error("what has ended is in the queue")
 	}
+	urgent := queued() // C-011: a higher priority comes first
+	urgent.Inbox[3].Priority = 4
+	if _, page = planAt(t, opt, urgent, "/specs"); strings.Index(page, `id="queue-q-4"`) > strings.Index(page, `id="queue-q-3"`) || strings.Index(page, `id="queue-q-4"`) < strings.Index(page, `id="queue-q-2"`) {
+		t.Error("the spec of a higher priority does not stand first behind the one at work")
+	}
+	for _, want := range []string{"priority 4, ", "By priority, then first in, first out: gone.md is next.", `name="priority"`, `/do/spec-priority`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("with a priority %q is not there", want)
+		}
+	}
 	if _, page = planAt(t, opt, queued(), "/specs?q=DEEP"); !strings.Contains(page, "sub/deep.md") || strings.Contains(page, "fresh.md") {
 		t.Error("the list is not narrowed")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
@@ -28,11 +29,7 @@ type Turns interface {
 }
 
 // TurnRecord names the folder of a turn.
-type TurnRecord struct {
-	Name      string // as the folder is called
-	Iteration int
-	Try       int // from 1: a turn that was cut and is done again has a folder of its own
-}
+type TurnRecord = page.TurnRecord
 
 // TurnFile is an open file of a record.
 type TurnFile interface {

@@ -15,8 +15,9 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/observe/past"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
 	"github.com/ralph-loop/ralph/internal/screen"
-	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/api"
 	"github.com/ralph-loop/ralph/internal/web/asset"
 	"github.com/ralph-loop/ralph/internal/web/index"
@@ -26,18 +27,7 @@ import (
 )
 
 // Source is the repository as the dashboard sees it.
-type Source interface {
-	// State is the newest state; it never changes.
-	State() *ralph.State
-	// Engine says who works here, with the last words of the agents at work.
-	Engine(s *ralph.State) status.Engine
-	// Wait returns when the state has moved past seq, or with ctx.
-	Wait(ctx context.Context, seq int64) error
-	// Each reads the journal after seq, in order, from the disk.
-	Each(after int64, visit func(ralph.Event) error) error
-	// Now is the time that a fact recorded now would have.
-	Now() time.Time
-}
+type Source = watch.Source
 
 // Options are what the dashboard needs from outside.
 type Options struct {
@@ -77,47 +67,44 @@ type Server struct {
 	routes *http.ServeMux
 	pages  *http.ServeMux // addresses that people look at, all of them GET
 	assets *asset.Set
-	watch  *watcher
+	watch  *watch.Watcher
 	hub    *live.Hub
 	index  *index.Index
-	panics *panicLog
+	panics *watch.Panics
 
 	// What was made of the past, for whoever looks next.
-	gatesPast gatesPast       // gates that are decided
-	tasksPast tasksPast       // facts of tasks
-	feed      feed            // what happened last
-	windows   windows         // pages of the log
-	docs      lru[markup.Doc] // specs as they are shown
-	reports   *reports        // of sessions
+	gatesPast past.Gates            // gates that are decided
+	tasksPast past.Tasks            // facts of tasks
+	feed      past.Feed             // what happened last
+	windows   past.Windows          // pages of the log
+	docs      past.Kept[markup.Doc] // specs as they are shown
+	reports   *past.Reports         // of sessions
+	histories *past.Histories       // of moments of the past
 
 	// What goes on in the background, for all who look.
-	jobs   *jobs      // replays and proofs
+	jobs   *past.Jobs // replays and proofs
 	doctor *doctorJob // the doctor's looks
 }
-
-// The history is read with as much rest as work, so that whoever looks at a page
-// meanwhile does not feel it.
-const readWork, readRest = 5 * time.Millisecond, 5 * time.Millisecond
 
 // beat is how often a stream says that it lives, so that a page can say when it is stale.
 const beat = 3 * time.Second
 
 // New returns the dashboard. Close ends what it does in the background.
 func New(opt Options) *Server {
-	opt.Source = &recent{Source: opt.Source}
+	opt.Source = watch.NewRecent(opt.Source)
 	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
-	x.panics = &panicLog{log: opt.Log}
-	x.index = index.New(index.Options{Journal: opt.Source, Work: readWork, Rest: readRest, Panicked: x.panics.say})
-	x.watch = newWatcher(opt.Source, opt.Backend, x.index, x.panics)
-	x.watch.trouble = opt.Trouble
+	x.panics, x.histories = &watch.Panics{Log: opt.Log}, &past.Histories{}
+	x.index = index.New(index.Options{Journal: opt.Source, Work: past.Work, Rest: past.Rest, Panicked: x.panics.Say})
+	looks := watch.Options{Source: opt.Source, World: opt.Backend.Context, Index: x.index, Schedule: opt.Schedule, Trouble: opt.Trouble, Panics: x.panics}
 	if opt.Turns != nil {
-		x.watch.grown = opt.Turns.Grown
+		looks.Grown = opt.Turns.Grown
 	}
-	x.jobs = newJobs(x.watch.ctx, x.panics)
-	x.reports = newReports(opt.Source, x.index.Before, x.watch.nudge, x.panics)
-	x.doctor = &doctorJob{panics: x.panics, ctx: x.watch.ctx, doctor: opt.Doctor, now: opt.Source.Now}
-	x.watch.stirs(func() bool { return x.jobs.busy() || x.doctor.busy() })
-	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.changed, Beat: beat, Build: opt.Build, Panicked: x.panics.say})
+	x.watch = watch.New(looks)
+	x.jobs = past.NewJobs(x.watch.Context(), x.panics)
+	x.reports = past.NewReports(opt.Source, x.index.Before, x.watch.Nudge, x.panics)
+	x.doctor = &doctorJob{panics: x.panics, ctx: x.watch.Context(), doctor: opt.Doctor, now: opt.Source.Now}
+	x.watch.Stirs(func() bool { return x.jobs.Busy() || x.doctor.busy() })
+	x.hub = live.New(live.Options{Render: x.parts, Changed: x.watch.Changed, Beat: beat, Build: opt.Build, Panicked: x.panics.Say})
 	x.route()
 	return x
 }
@@ -131,7 +118,7 @@ func (x *Server) route() {
 	opt := x.opt
 	json := api.New(api.Options{
 		Source: opt.Source, Backend: opt.Backend, Version: opt.Version, Beat: beat,
-		Index: x.index, Report: x.reportOf, Gates: opt.Gates, Proofs: opt.Proofs, Next: opt.Next, Panicked: x.panics.say,
+		Index: x.index, Report: x.reportOf, Gates: opt.Gates, Proofs: opt.Proofs, Next: opt.Next, Panicked: x.panics.Say,
 	})
 	for _, below := range []string{"/api", "/api/"} {
 		x.routes.Handle("GET "+below, json)
@@ -150,8 +137,9 @@ func (x *Server) route() {
 
 // Close ends what the dashboard does in the background.
 func (x *Server) Close() {
-	x.watch.close()
-	x.reports.close()
+	x.watch.Close()
+	x.reports.Close()
+	x.histories.Close()
 	x.index.Close()
 }
 
@@ -163,7 +151,7 @@ func (x *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &began{ResponseWriter: w}
 	defer func() {
 		if what := recover(); what != nil {
-			x.panics.say(what)
+			x.panics.Say(what)
 			x.broke(out, r)
 		}
 	}()
@@ -182,7 +170,7 @@ func (x *Server) Open() http.Handler {
 // at the same address share one rendering.
 type request struct {
 	*http.Request
-	*snapshot
+	*watch.Look
 	server *Server
 }
 
@@ -192,7 +180,7 @@ type pageFunc func(ctx context.Context, r *request) (view.Page, error)
 // made carries a page out of the mux, which finds its function and its path's values.
 type made struct {
 	found bool
-	look  *snapshot
+	look  *watch.Look
 	page  view.Page
 	err   error
 }
@@ -205,7 +193,7 @@ func (x *Server) make(page pageFunc) http.HandlerFunc {
 		if m, ok := r.Context().Value(madeKey{}).(*made); ok {
 			m.found = true
 			server := x
-			if m.look.past {
+			if m.look.Past {
 				server = x.asThen(m.look)
 			}
 			m.page, m.err = page(r.Context(), &request{r, m.look, server})
@@ -214,7 +202,7 @@ func (x *Server) make(page pageFunc) http.HandlerFunc {
 }
 
 // page makes the page of an address of this dashboard.
-func (x *Server) page(ctx context.Context, address string, l *snapshot) (view.Page, error) {
+func (x *Server) page(ctx context.Context, address string, l *watch.Look) (view.Page, error) {
 	m := &made{look: l}
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, madeKey{}, m), http.MethodGet, address, http.NoBody)
 	if err == nil && !r.URL.IsAbs() && r.URL.Host == "" {
@@ -236,7 +224,7 @@ func (discard) WriteHeader(int)             {}
 // show answers a whole page.
 func (x *Server) show(w http.ResponseWriter, r *http.Request) {
 	defer x.index.Start() // the history is read after the first page has gone out
-	now, status := x.watch.look(), http.StatusOK
+	now, status := x.watch.Look(), http.StatusOK
 	var page view.Page
 	l, err := x.lookFor(r.Context(), r.URL.RequestURI(), now)
 	if err == nil {
@@ -251,17 +239,17 @@ func (x *Server) show(w http.ResponseWriter, r *http.Request) {
 }
 
 // write sends a page in its frame.
-func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *snapshot, page view.Page) {
+func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *watch.Look, page view.Page) {
 	frame := view.Frame{
-		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet && !l.past,
+		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet && !l.Past,
 		Repository: filepath.Base(x.opt.Root), Version: x.opt.Version, Build: x.opt.Build,
-		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: l.bar(),
+		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: l.Bar(), Keys: l.World().Keys,
 	}
 	if status == http.StatusOK {
 		frame.Past = x.pastOf(r.URL, l)
 	}
 	if frame.Live { // its stream needs to send only what has changed since
-		if parts, err := partsOf(x.watch.ctx, frame.Key, l, page); err == nil {
+		if parts, err := partsOf(x.watch.Context(), frame.Key, l, page); err == nil {
 			frame.Have = x.hub.Have(parts)
 		}
 	}
@@ -273,9 +261,9 @@ func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *sn
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	html := []byte(action.Buttons(b.String()))
-	if l.past {
-		html = keepAt(html, l.state.Seq)
+	html := []byte(l.World().Keys.Buttons(b.String()))
+	if l.Past {
+		html = keepAt(html, l.State.Seq)
 	}
 	_, _ = w.Write(html)
 }
@@ -288,10 +276,10 @@ func (x *Server) stream(w http.ResponseWriter, r *http.Request) {
 // parts renders the parts of a page that change, and those of the frame; nil when the page
 // is as it was at a version, the last one that it was rendered at.
 func (x *Server) parts(ctx context.Context, key string, last int64) ([]live.Part, error) {
-	if last >= 0 && x.watch.unchanged(key, last) {
+	if last >= 0 && x.watch.Unchanged(key, last) {
 		return nil, nil
 	}
-	l, err := x.lookFor(ctx, key, x.watch.newest())
+	l, err := x.lookFor(ctx, key, x.watch.NewestLook())
 	if err != nil {
 		return nil, live.Gone(err.Error())
 	}
@@ -306,18 +294,20 @@ func (x *Server) parts(ctx context.Context, key string, last int64) ([]live.Part
 }
 
 // partsOf renders the parts of a page that change.
-func partsOf(ctx context.Context, key string, l *snapshot, page view.Page) ([]live.Part, error) {
-	sections := append([]view.Section{{ID: view.BarID, Body: view.Bar(l.bar())}}, page.Sections...)
+func partsOf(ctx context.Context, key string, l *watch.Look, page view.Page) ([]live.Part, error) {
+	sections := append([]view.Section{{ID: view.BarID, Body: view.Bar(l.Bar())}}, page.Sections...)
 	out := make([]live.Part, 0, len(sections))
 	for _, s := range sections {
 		if s.Once {
 			continue
 		}
-		var b bytes.Buffer
-		if err := view.Patch(s).Render(view.WithBack(ctx, key), &b); err != nil {
-			return nil, fmt.Errorf("render %s of %s: %w", s.ID, key, err)
+		for _, part := range append([]view.Section{s}, s.Inner...) { // where one stands is sent before what it is
+			var b bytes.Buffer
+			if err := view.Alone(part).Render(view.WithBack(ctx, key), &b); err != nil {
+				return nil, fmt.Errorf("render %s of %s: %w", part.ID, key, err)
+			}
+			out = append(out, live.Part{ID: part.ID, HTML: []byte(l.World().Keys.Buttons(b.String()))})
 		}
-		out = append(out, live.Part{ID: s.ID, HTML: []byte(action.Buttons(b.String()))})
 	}
 	return out, nil
 }

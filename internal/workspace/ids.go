@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"crypto/rand"
-	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -37,16 +36,6 @@ func NewSpecID(s *ralph.State) ralph.SpecID {
 func NewTaskID(s *ralph.State) ralph.TaskID {
 	for {
 		if id := ralph.TaskID(NewID("t")); s.Task(id) == nil {
-			return id
-		}
-	}
-}
-
-// NewRuleID makes an id that no rule has.
-func NewRuleID(s *ralph.State) ralph.RuleID {
-	for {
-		id := ralph.RuleID(NewID("r"))
-		if !slices.ContainsFunc(s.Rules, func(r *ralph.AnswerRule) bool { return r.ID == id }) {
 			return id
 		}
 	}

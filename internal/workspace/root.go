@@ -7,29 +7,24 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/locate"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // FindRoot walks up to the top of the repository without starting git, so that
 // queries stay fast. Engine commands ask git itself.
 func FindRoot(env Env) (string, error) {
-	for dir := env.Dir; ; {
-		if _, err := os.Stat(dir + "/.git"); err == nil {
-			return dir, nil
-		}
-		up := dir[:max(0, strings.LastIndexByte(dir, '/'))]
-		if up == "" || up == dir {
-			return "", &ralph.Refusal{Why: env.Dir + " is not in a git repository", Hint: "run `git init` first, or go to the repository", Kind: ralph.ErrUsage}
-		}
-		dir = up
+	root, ok := locate.Root(env.Dir)
+	if !ok {
+		return "", &ralph.Refusal{Why: env.Dir + " is not in a git repository", Hint: "run `git init` first, or go to the repository", Kind: ralph.ErrUsage}
 	}
+	return root, nil
 }
 
 // OpenJournal opens the journal for commands that append facts.
@@ -56,7 +51,7 @@ func OpenReader(env Env, inbox, plan bool) (*journal.File, error) {
 }
 
 func journalOptions(env Env, root string, inbox, plan bool) journal.Options {
-	return journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: NewID, Me: Me(), Alive: proc.Alive, Redact: RedactFacts(RedactorOf(env, root))}
+	return journal.Options{Root: root, Inbox: inbox, Plan: plan, NewID: NewID, Me: locate.Me(), Alive: proc.Alive, Redact: RedactFacts(RedactorOf(env, root))}
 }
 
 // ReadState folds the journal without writing anything.
@@ -111,20 +106,9 @@ func NeedsSetup(root string) error {
 	return nil
 }
 
-// Me is this process, for looking at the session lock.
-func Me() journal.Owner {
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "localhost"
-	}
-	o := journal.Owner{Pid: os.Getpid(), Host: host}
-	o.Boot, o.PidSpace = proc.Machine()
-	return o
-}
-
 // Owner is this process, for taking the session lock. Its session has no name yet.
 func Owner(now time.Time) (journal.Owner, error) {
-	o := Me()
+	o := locate.Me()
 	start, err := proc.Identity(o.Pid)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return o, fmt.Errorf("read this process's start time: %w", err)

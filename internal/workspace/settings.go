@@ -27,9 +27,50 @@ func PolicyConfig(c config.Config) policy.Config {
 		Scoring:  policy.Scoring(c.Scoring),
 		Patterns: slices.Concat(c.Gate.Patterns, c.Gate.ExtraPatterns), PreApproved: c.Gate.PreApproved,
 		Coverage: c.Test.Coverage, CoverageSet: c.Where("test.coverage").Given(), Baseline: c.Quality.Baseline, TestRetries: c.Test.Retries, TestRetry: c.Test.Retry, Diff: diffChecks(c),
-		ThreadCommit: c.Auto.Commit, ThreadReview: c.Auto.Review, MinConfidence: c.Decision.MinConfidence, Cooldown: c.Decision.Cooldown, MaxCompactions: c.Decision.MaxCompactions,
+		ThreadCommit: c.Auto.Commit, ThreadReview: c.Auto.Review, MinConfidence: c.Decision.MinConfidence, Guidance: c.Guidance.Mode == "demo", Cooldown: c.Decision.Cooldown, MaxCompactions: c.Decision.MaxCompactions,
 		Approvals: c.Gate.Approvals, Allow: c.Gate.Allow, GateTimeout: c.Gate.Timeout, OnTimeout: c.Gate.OnTimeout, GateScope: c.Gate.Scope,
 	}
+}
+
+// PolicyUnder are recorded settings under other ones of a person: what the command line, the
+// machine and the repository had set then stays as it was.
+func PolicyUnder(recorded policy.Config, c config.Config) policy.Config {
+	p, r := PolicyConfig(c), recorded
+	p.Revision, p.Session, p.Only, p.PlanOnly, p.Commit = r.Revision, r.Session, r.Only, r.PlanOnly, r.Commit
+	p.Isolated, p.Unattended, p.Sandbox, p.Write, p.Logins = r.Isolated, r.Unattended, r.Sandbox, r.Write, r.Logins
+	p.Checks, p.Commands, p.CheckNames = r.Checks, r.Commands, r.CheckNames
+	p.AutoCommit = p.AutoCommit && r.Session == "construct"
+	p.Agents = r.Agents
+	if chain := c.Chain(); !within(r.Agents, chain) {
+		p.Agents = chain
+	}
+	p.Parallel = r.Parallel
+	if r.Isolated && c.Where("parallel").Given() {
+		p.Parallel = c.Parallel
+	}
+	if !c.Where("guidance.mode").Given() {
+		p.Guidance = r.Guidance
+	}
+	if p.Approvals == "auto" && r.Approvals == "ask" { // no sandbox was there
+		p.Approvals = r.Approvals
+	}
+	if r.Session == ralph.ModeAuto && !c.Where("gate.on_timeout").Given() {
+		p.OnTimeout = "stop"
+	}
+	return p
+}
+
+// within reports whether all agents that worked are of a chain, in its order: the others of it
+// could not be used then.
+func within(used, chain []string) bool {
+	for _, name := range used {
+		at := slices.Index(chain, name)
+		if at < 0 {
+			return false
+		}
+		chain = chain[at+1:]
+	}
+	return len(used) > 0
 }
 
 // logins are the commands that log in to the agents of the chain, where ralph knows them.

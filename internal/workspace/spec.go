@@ -31,6 +31,9 @@ func SpecThere(env Env, name string) (string, error) {
 	return file, nil
 }
 
+// ReadSpec reads a spec of ralph/specs.
+func ReadSpec(root, file string) (string, error) { return step.ReadSpec(root, file) }
+
 // nearSpecs names the specs that are there, for a mistyped name.
 func nearSpecs(root string) string {
 	entries, err := os.ReadDir(filepath.Join(root, "ralph/specs"))

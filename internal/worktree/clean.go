@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 )
 
@@ -20,7 +21,7 @@ func (w Worktrees) drop(ctx context.Context, into string, branches []string) (ke
 			return branches, err
 		}
 	}
-	return w.Repo.DropBranches(ctx, into, branches)
+	return refs.DropBranches(ctx, w.Repo, into, branches)
 }
 
 // TreesFolder holds the worktrees, relative to the repository.
@@ -43,7 +44,7 @@ func (w Worktrees) CleanUp(ctx context.Context, s *ralph.State) ralph.CleanedUp 
 func (w Worktrees) dropTrees(ctx context.Context, s *ralph.State, out *ralph.CleanedUp) error {
 	owned := map[string]bool{}
 	for t := range s.Work() {
-		owned[t.Run.Place.Dir] = true
+		owned[t.Run.Worktree.Dir] = true
 	}
 	folder := filepath.Join(w.Repo.Root(), TreesFolder)
 	entries, err := os.ReadDir(folder)
@@ -88,7 +89,7 @@ func (w Worktrees) dropBranches(ctx context.Context, s *ralph.State, out *ralph.
 			// A merge that was not taken: it can be made again from its branches. (The
 			// commit of a spec that has not landed is held there too. It follows one commit;
 			// its subject may be anything, commit.message.)
-			err = errors.Join(err, w.Repo.Drop(ctx, k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]))
+			err = errors.Join(err, refs.Drop(ctx, w.Repo, k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]))
 		case !isBranch || !ownBranch(branch):
 		case inUse[branch]:
 			out.Kept = append(out.Kept, branch)
@@ -122,10 +123,13 @@ func branchesInUse(s *ralph.State) map[string]bool {
 	if i := s.Plan.Integration; i.Landed != i.Tip {
 		branches[i.Branch] = true
 	}
+	for _, p := range s.Pulls {
+		branches[p.Branch] = true // people have it, whatever its name is like
+	}
 	for t := range s.Work() {
 		q := t.Run.Queue.State
 		if t.Status != ralph.TaskDone || q != "" && q != ralph.MergeMerged {
-			branches[t.Run.Place.Branch] = true
+			branches[t.Run.Worktree.Branch] = true
 		}
 	}
 	return branches

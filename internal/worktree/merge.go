@@ -7,7 +7,10 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/refs"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -19,8 +22,11 @@ type Merging struct {
 
 // Start goes on with the integration branch that the journal knows, as long as work
 // on it has not landed; else it makes one at the base.
-func (m Merging) Start(ctx context.Context, known *ralph.Integration, name string) (ralph.IntegrationStarted, error) {
+func (m Merging) Start(ctx context.Context, known *ralph.Integration, name, onto string) (ralph.IntegrationStarted, error) {
 	var none ralph.IntegrationStarted
+	if onto != "" {
+		m.Base = onto
+	}
 	if err := landing.CanMerge(ctx, m.Repo); err != nil {
 		return none, err
 	}
@@ -54,7 +60,7 @@ func (m Merging) baseHead(ctx context.Context) (git.Head, error) {
 	if m.Base == "" {
 		return m.Repo.Head(ctx)
 	}
-	tip, err := m.Repo.Tip(ctx, m.Base)
+	tip, err := refs.Tip(ctx, m.Repo, m.Base)
 	if err == nil && tip == "" {
 		err = &ralph.Refusal{Why: fmt.Sprintf("base_branch is %s, and there is no such branch", m.Base), Hint: fmt.Sprintf("make it (git branch %s), or change base_branch in ralph/config.yaml", m.Base), Kind: ralph.ErrUsage}
 	}
@@ -64,7 +70,7 @@ func (m Merging) baseHead(ctx context.Context) (git.Head, error) {
 // goOn reports whether work on the known integration branch has not landed, and
 // where that branch is. A crash may have moved it further than the journal knows.
 func (m Merging) goOn(ctx context.Context, known *ralph.Integration, out *ralph.IntegrationStarted) (bool, error) {
-	tip, err := m.Repo.Tip(ctx, known.Branch)
+	tip, err := refs.Tip(ctx, m.Repo, known.Branch)
 	if err != nil {
 		return false, err
 	}
@@ -81,7 +87,7 @@ func (m Merging) goOn(ctx context.Context, known *ralph.Integration, out *ralph.
 		return false, &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}
 	}
 	if gone {
-		if err := m.Repo.MakeBranch(ctx, known.Branch, tip); err != nil {
+		if err := refs.MakeBranch(ctx, m.Repo, known.Branch, tip); err != nil {
 			return false, err
 		}
 	}
@@ -110,13 +116,13 @@ func (m Merging) newBranch(ctx context.Context, name, at string) (string, error)
 		if n > 1 {
 			branch = fmt.Sprintf("%s-%d", name, n)
 		}
-		tip, err := m.Repo.Tip(ctx, branch)
+		tip, err := refs.Tip(ctx, m.Repo, branch)
 		if err != nil {
 			return "", err
 		}
 		if tip == "" {
-			err := m.Repo.MakeBranch(ctx, branch, at)
-			if errors.Is(err, git.ErrMovedOn) {
+			err := refs.MakeBranch(ctx, m.Repo, branch, at)
+			if errors.Is(err, refs.ErrMovedOn) {
 				continue // another engine was quicker
 			}
 			return branch, err
@@ -126,7 +132,7 @@ func (m Merging) newBranch(ctx context.Context, name, at string) (string, error)
 			return "", err
 		}
 		if landed {
-			return branch, m.Repo.Advance(ctx, branch, tip, at)
+			return branch, refs.Advance(ctx, m.Repo, branch, tip, at)
 		}
 	}
 }
@@ -144,7 +150,7 @@ func (m Merging) Merge(ctx context.Context, in step.MergeInput) (ralph.Merged, e
 		gin.Sides = append(gin.Sides, landing.Side{Commit: commit, Message: side.Message, Trailer: side.Trailer, Key: side.Key, Was: side.Was})
 	}
 	r, err := landing.Merge(ctx, m.Repo, gin)
-	if errors.Is(err, git.ErrMovedOn) {
+	if errors.Is(err, refs.ErrMovedOn) {
 		moved, err := m.movedTo(ctx, in.Branch, in.Into)
 		return ralph.Merged{Moved: moved}, err
 	}
@@ -166,16 +172,16 @@ func (m Merging) Merge(ctx context.Context, in step.MergeInput) (ralph.Merged, e
 // movedTo is where the integration branch is. One that somebody deleted is made
 // again where it was.
 func (m Merging) movedTo(ctx context.Context, branch, last string) (string, error) {
-	tip, err := m.Repo.Tip(ctx, branch)
+	tip, err := refs.Tip(ctx, m.Repo, branch)
 	if err == nil && tip == "" {
-		tip, err = last, m.Repo.MakeBranch(ctx, branch, last)
+		tip, err = last, refs.MakeBranch(ctx, m.Repo, branch, last)
 	}
 	return tip, err
 }
 
 func (m Merging) Advance(ctx context.Context, branch, from, to string) (moved string, err error) {
-	err = m.Repo.Advance(ctx, branch, from, to)
-	if errors.Is(err, git.ErrMovedOn) {
+	err = refs.Advance(ctx, m.Repo, branch, from, to)
+	if errors.Is(err, refs.ErrMovedOn) {
 		return m.movedTo(ctx, branch, from)
 	}
 	return "", err
@@ -195,18 +201,26 @@ func (m Merging) Squash(ctx context.Context, in step.SquashInput) (ralph.Committ
 		return refused, nil
 	}
 	if err == nil {
-		if short, err := m.Repo.Abbreviate(ctx, c.Hash); err == nil {
+		if short, err := commits.Abbreviate(ctx, m.Repo, c.Hash); err == nil {
 			c.Short = short
 		}
 	}
 	return committedAs(c, ""), err
 }
 
+func (m Merging) WithFiles(ctx context.Context, dir, tip string, files map[string][]byte) (string, []string, error) {
+	t, err := m.Repo.Tree(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return landing.WithFiles(ctx, t, tip, "ralph: living docs\n", files)
+}
+
 // from is the commit of the base that to can be brought to: where it is now, when
 // to contains that; else where it was last seen, so that git tells what is between. A base
 // that a person has taken back has moved: what they took off it would come back with to.
 func (m Merging) from(ctx context.Context, base, landed, to string) (string, error) {
-	tip, err := m.Repo.BaseTip(ctx, base)
+	tip, err := refs.BaseTip(ctx, m.Repo, base)
 	if err != nil || tip == to {
 		return landed, err
 	}
@@ -234,8 +248,9 @@ func (m Merging) Land(ctx context.Context, in step.LandInput) (ralph.Landed, err
 	}
 	if out.How != "" && in.Squashed {
 		// It has landed, whatever becomes of what led to it: `ralph recover` lists the rest.
-		_ = m.Repo.Drop(ctx, in.Key)
+		_ = refs.Drop(ctx, m.Repo, in.Key)
 		_, _ = m.drop(ctx, in.Tip, in.Branches)
+		_ = worktrees.NoteLanded(ctx, m.Repo, in.Tip)
 	}
 	return out, nil
 }

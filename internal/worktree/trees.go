@@ -12,7 +12,9 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/landing"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -102,25 +104,25 @@ func (t *Trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 			return c, err
 		}
 	}
-	c, err := t.Repo.Commit(ctx, gin)
+	c, err := commits.Make(ctx, t.Repo, gin)
 	if refused, ok := refusedByHook(ctx, err); ok {
 		return refused, nil
 	}
 	if err == nil && in.Squash { // the commit of a spec, which the log names; a task's is not worth a process
-		if short, err := t.Repo.Abbreviate(ctx, c.Hash); err == nil {
+		if short, err := commits.Abbreviate(ctx, t.Repo, c.Hash); err == nil {
 			c.Short = short
 		}
 	}
-	if away, ok := errors.AsType[*git.AwayError](err); ok {
+	if away, ok := errors.AsType[*commits.AwayError](err); ok {
 		return ralph.Committed{Away: away.Error()}, nil
 	}
 	return committedAs(c, in.Base), err
 }
 
-func commitOf(in step.CommitInput) git.CommitInput {
-	return git.CommitInput{
+func commitOf(in step.CommitInput) commits.Input {
+	return commits.Input{
 		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
-		Fresh: in.Fresh, Here: in.Here, Agents: git.Agents(in.Agents), Left: in.Left, Checked: in.Checked, On: in.On,
+		Fresh: in.Fresh, Here: in.Here, Agents: commits.Agents(in.Agents), Left: in.Left, Checked: in.Checked, On: in.On, Pages: in.Pages,
 	}
 }
 
@@ -129,7 +131,7 @@ func (t *Trees) TakeBack(ctx context.Context, in step.CommitInput) (ralph.Commit
 	if in.Fresh || in.Checked == "" {
 		return ralph.Committed{}, false, nil
 	}
-	err := t.Repo.TakeBack(ctx, commitOf(in))
+	err := commits.TakeBack(ctx, t.Repo, commitOf(in))
 	if c, ok := refusedByHook(ctx, err); ok {
 		return c, true, nil
 	}
@@ -138,22 +140,22 @@ func (t *Trees) TakeBack(ctx context.Context, in step.CommitInput) (ralph.Commit
 
 // refusedByHook is the outcome of a commit that a hook of the repository did not let be.
 func refusedByHook(ctx context.Context, err error) (ralph.Committed, bool) {
-	said, ok := git.HookSaid(err)
+	said, ok := commits.HookSaid(err)
 	if !ok || ctx.Err() != nil {
 		return ralph.Committed{}, false
 	}
-	return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: git.Rewritten(err)}, true
+	return ralph.Committed{Error: err.Error(), Hook: said, Rewritten: commits.FilesRewritten(err)}, true
 }
 
 func (t *Trees) Look(ctx context.Context, known ralph.Checkout, agents step.AgentGit) (ralph.CheckoutFound, bool, error) {
-	return t.Repo.Look(ctx, known, git.Agents(agents))
+	return commits.Look(ctx, t.Repo, known, commits.Agents(agents))
 }
 
 func (t *Trees) RestoreBranch(ctx context.Context, known ralph.Checkout) (bool, error) {
-	return t.Repo.RestoreBranch(ctx, known.Branch, known.Head)
+	return refs.RestoreBranch(ctx, t.Repo, known.Branch, known.Head)
 }
 
-func committedAs(c git.Commit, base string) ralph.Committed {
+func committedAs(c commits.Commit, base string) ralph.Committed {
 	gone := ""
 	if c.Gone {
 		gone = base
@@ -165,7 +167,7 @@ func committedAs(c git.Commit, base string) ralph.Committed {
 
 // conclude commits the merge that is under way; done is false when the agent
 // committed it.
-func (t *Trees) conclude(ctx context.Context, in git.CommitInput) (c git.Commit, done bool, err error) {
+func (t *Trees) conclude(ctx context.Context, in commits.Input) (c commits.Commit, done bool, err error) {
 	state, err := landing.Merging(ctx, t.Repo, in.Base)
 	if err != nil {
 		return c, false, err
@@ -198,7 +200,7 @@ func (t *Trees) unchanged(ctx context.Context, branch, tree string) (c ralph.Com
 }
 
 func (t *Trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved, error) {
-	s, err := shelve.Shelve(ctx, t.Repo, shelve.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: git.Agents(in.Agents), Left: in.Left})
+	s, err := shelve.Shelve(ctx, t.Repo, shelve.ShelveInput{How: in.How, Base: in.Base, Branch: in.Branch, Message: in.Message, ID: in.ID, Agents: commits.Agents(in.Agents), Left: in.Left})
 	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref, Kept: s.Kept, KeptMore: s.More, Apart: s.Apart, Left: s.Left}, err
 }
 
@@ -284,7 +286,7 @@ func (w Worktrees) Stash(ctx context.Context, dir, message, id string) (string, 
 type Resolving struct{ Repo *git.Repo }
 
 func (r Resolving) Tip(ctx context.Context, branch, commit string) (string, error) {
-	tip, err := r.Repo.Tip(ctx, branch)
+	tip, err := refs.Tip(ctx, r.Repo, branch)
 	if err != nil || tip == "" || tip == commit {
 		return commit, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agentcheck"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // Behaviour is what the agent under test shall do.
@@ -58,8 +59,8 @@ func Run(t *testing.T, open Open, more ...Behaviour) {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {
-			if testing.Short() && slices.Contains(p.Plays, Flood) {
-				t.Skip("what it proves, a bound in memory, is no race: -short is for that detector")
+			if slices.Contains(p.Plays, Flood) && !ralphtest.Thorough() {
+				t.Skip("a second of reading for each driver: in .ci/run soak, or with -tags soak")
 			}
 			s := &agentcheck.Subject{Open: func(b Behaviour) (agent.Driver, ralph.TurnInput, error) {
 				d, in := open(t, b)

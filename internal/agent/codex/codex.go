@@ -56,6 +56,7 @@ type driver struct {
 	spec ralph.AgentSpec
 	proc *proc.Runner
 	idle time.Duration
+	asks bool // it only answers questions
 
 	mu     sync.Mutex
 	places map[string]*place // by folder; "" is the one for all
@@ -88,7 +89,7 @@ func (d *driver) place(in ralph.TurnInput) (name, dir string) {
 
 // Supports: it knows no dollars, only tokens.
 func Supports(ralph.AgentSpec) wire.Supports {
-	return wire.Supports{Structured: true, Resume: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true}
+	return wire.Supports{Structured: true, Resume: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true, Review: true}
 }
 
 func Open(spec ralph.AgentSpec, p *proc.Runner, _ string) (wire.Driver, error) {
@@ -96,11 +97,13 @@ func Open(spec ralph.AgentSpec, p *proc.Runner, _ string) (wire.Driver, error) {
 }
 
 // defaults are settings that ralph relies on. Without the first a turn never ends
-// when there is no network; with goals codex would loop by itself.
+// when there is no network; with goals codex would loop by itself; without those of
+// request_user_input its model can ask nothing but in plan mode (0.169.0).
 func defaults() []string {
 	return []string{
 		"features.unbounded_connection_retries=false", "features.goals=false",
 		"tools.update_plan.enabled=true", "check_for_update_on_startup=false",
+		"features.default_mode_request_user_input=true", "suppress_unstable_features_warning=true",
 	}
 }
 
@@ -110,7 +113,11 @@ func (d *driver) command() []string {
 	if len(args) == 0 {
 		args = []string{"codex", "app-server"}
 	}
-	for _, kv := range defaults() {
+	preset := defaults()
+	if d.asks {
+		preset = questionDefaults()
+	}
+	for _, kv := range preset {
 		key, _, _ := strings.Cut(kv, "=")
 		if _, given := d.setting(key); !given {
 			args = append(args, "-c", kv)

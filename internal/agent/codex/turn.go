@@ -33,6 +33,8 @@ type turn struct {
 	asks   sync.WaitGroup
 	askCtx context.Context // ends with the turn
 
+	question *question // nil: it is a turn of work
+
 	known chan struct{} // id is known
 	done  chan struct{} // turn/completed came, or codex refused to begin
 
@@ -129,28 +131,42 @@ func (t *turn) begin(ctx context.Context) error {
 	if err := t.open(ctx); err != nil {
 		return err
 	}
-	method, params := "turn/start", map[string]any{
-		"threadId": t.thread, "input": []any{map[string]string{"type": "text", "text": t.In.Prompt}},
-	}
-	switch {
-	case t.In.Compact:
-		method, params = "thread/compact/start", map[string]any{"threadId": t.thread}
-	case t.In.Review:
-		method, params = "review/start", map[string]any{"threadId": t.thread, "target": map[string]string{"type": "uncommittedChanges"}}
-	case len(t.In.Schema) > 0:
-		params["outputSchema"] = t.In.Schema
-	}
 	t.Mu.Lock()
 	t.begun = true
 	t.Mu.Unlock()
-	t.server.rpc.Send(method, params, t.answered)
+	switch {
+	case t.In.Compact:
+		t.server.rpc.Send("thread/compact/start", map[string]any{"threadId": t.thread}, t.answered)
+	case t.In.Review:
+		target := map[string]string{"type": "custom", "instructions": t.In.Prompt}
+		t.server.rpc.Send("review/start", map[string]any{"threadId": t.thread, "target": target}, func(a wire.RPCAnswer) {
+			if a.Err != nil { // a version without it: an ordinary turn looks
+				t.work()
+				return
+			}
+			t.answered(a)
+		})
+	default:
+		t.work()
+	}
 	return nil
+}
+
+// work asks for a turn of work, or with a schema for one of answers.
+func (t *turn) work() {
+	params := map[string]any{
+		"threadId": t.thread, "input": []any{map[string]string{"type": "text", "text": t.In.Prompt}},
+	}
+	if len(t.In.Schema) > 0 {
+		params["outputSchema"] = t.In.Schema
+	}
+	t.server.rpc.Send("turn/start", params, t.answered)
 }
 
 // open starts a thread, or goes on with one. On resume no notification says so:
 // the answer counts.
 func (t *turn) open(ctx context.Context) error {
-	d, mark := t.server.driver, newMark()
+	mark := newMark()
 	if t.In.Resume != "" {
 		mark = t.server.mark(t.In.Resume, mark)
 		if !t.server.route(t.In.Resume, t) {
@@ -160,18 +176,7 @@ func (t *turn) open(ctx context.Context) error {
 		t.thread = t.In.Resume
 		t.Mu.Unlock()
 	}
-	set := commandEnv(t.server.env, t.In.Env)
-	set[markVar] = mark
-	config := map[string]any{"shell_environment_policy.set": set}
-	if len(t.In.MCP) > 0 {
-		config["mcp_servers."+wire.OwnServer] = mcpServer(t.In.MCP, t.In.Env)
-	}
-	params := map[string]any{
-		"cwd": t.In.Dir, "approvalPolicy": approvalPolicy(t.ask != nil), "sandbox": d.sandboxMode(), "config": config,
-	}
-	if d.spec.Model != "" {
-		params["model"] = d.spec.Model
-	}
+	params := t.opening(ctx, mark)
 	method := "thread/start"
 	if t.In.Resume != "" {
 		method, params["threadId"], params["excludeTurns"] = "thread/resume", t.In.Resume, true
@@ -184,6 +189,7 @@ func (t *turn) open(ctx context.Context) error {
 		Thread struct {
 			ID string `json:"id"`
 		} `json:"thread"`
+		Model string `json:"model"`
 	}
 	if json.Unmarshal(answer, &got) != nil || got.Thread.ID == "" {
 		return errors.New("codex answered " + method + " without a thread: " + wire.Compact(answer, wire.MaxSaidTool))
@@ -195,8 +201,34 @@ func (t *turn) open(ctx context.Context) error {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
 	t.thread = got.Thread.ID
+	if t.question != nil {
+		t.question.answers = got.Model
+	}
 	t.Emit(ralph.StreamEvent{Kind: ralph.StreamSession, Thread: t.thread})
 	return nil
+}
+
+// opening is what a thread is opened by. mark marks its commands.
+func (t *turn) opening(ctx context.Context, mark string) map[string]any {
+	d := t.server.driver
+	var params map[string]any
+	if t.question != nil {
+		params = t.openQuestion(ctx)
+	} else {
+		set := commandEnv(t.server.env, t.In.Env)
+		set[markVar] = mark
+		config := map[string]any{"shell_environment_policy.set": set}
+		if len(t.In.MCP) > 0 {
+			config["mcp_servers."+wire.OwnServer] = mcpServer(t.In.MCP, t.In.Env)
+		}
+		params = map[string]any{
+			"cwd": t.In.Dir, "approvalPolicy": approvalPolicy(t.ask != nil), "sandbox": d.sandboxMode(), "config": config,
+		}
+	}
+	if d.spec.Model != "" && params["model"] == nil {
+		params["model"] = d.spec.Model
+	}
+	return params
 }
 
 // answered takes the answer to the request for the turn. It and turn/started may come

@@ -121,6 +121,9 @@ func (a *asks) begin(ask askLine) {
 		defer cancel()
 		defer pipe.Close()
 		reply, err := a.asking.Answer(ctx, q)
+		// What the agent says once it has its answer comes after the word that it has.
+		a.turn.Mu.Lock()
+		defer a.turn.Mu.Unlock()
 		switch {
 		case err != nil && ctx.Err() == nil:
 			a.broken(err)
@@ -135,8 +138,6 @@ func (a *asks) begin(ask askLine) {
 				a.broken(fmt.Errorf("answer the agent: %w", err))
 			}
 		}
-		a.turn.Mu.Lock()
-		defer a.turn.Mu.Unlock()
 		a.turn.Emit(ralph.StreamEvent{Kind: ralph.StreamResolved, Request: ralph.Request{ID: q.ID}})
 	})
 }

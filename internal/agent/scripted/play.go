@@ -135,6 +135,8 @@ func (p *player) matches(r rule) bool {
 			ok = within(want, v.Call)
 		case "compact":
 			ok = want == strconv.FormatBool(p.compact)
+		case "watched":
+			ok = want == strconv.FormatBool(p.pace > 1)
 		case "resumed":
 			ok = want == strconv.FormatBool(v.Session != "")
 		case "prompt":

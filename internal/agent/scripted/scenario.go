@@ -33,6 +33,7 @@ var scenarioFiles embed.FS
 //	      prompt: some words       # the prompt has these words
 //	      exists: tests/usage      # there is such a file
 //	      resumed: true            # the turn goes on in a session (agent.context: continue); false: a new one
+//	      watched: true            # somebody looks on (SCRIPTED_AGENT_PACE is more than 1), and can be asked
 //	      compact: true            # the session shall be made shorter; no rule without this is tried then,
 //	                               # and an agent that has no such rule cannot do it
 //	    do:
@@ -92,7 +93,7 @@ type rule struct {
 
 // whenKeys are the members of a rule's when.
 func whenKeys() []string {
-	return []string{"stage", "task", "spec", "iteration", "call", "prompt", "exists", "resumed", "compact"}
+	return []string{"stage", "task", "spec", "iteration", "call", "prompt", "exists", "resumed", "watched", "compact"}
 }
 
 // builtins are the names of the embedded scenarios, sorted.
@@ -188,7 +189,7 @@ func parseRule(n *yaml.Node) (r rule, err error) {
 					if _, _, err := span(v.Value); err != nil {
 						return fmt.Errorf("line %d: %s: %w", v.Line, key, err)
 					}
-				case (key == "compact" || key == "resumed") && v.Value != "true" && v.Value != "false":
+				case (key == "compact" || key == "resumed" || key == "watched") && v.Value != "true" && v.Value != "false":
 					return fmt.Errorf("line %d: %s is true or false, not %q", v.Line, key, v.Value)
 				}
 				return unknown(v, key, whenKeys()...)

@@ -35,4 +35,5 @@ type Supports struct {
 	Context    bool // says how full its window is, TurnResult.Context
 	Ask        bool // asks in the middle of a turn, TurnHooks.Ask
 	Compact    bool // makes a session shorter when asked, TurnInput.Compact
+	Review     bool // has a review of its own, TurnInput.Review
 }

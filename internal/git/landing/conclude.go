@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 )
 
 // Conclude commits the merge that MergeHere left open in this worktree of
@@ -14,59 +15,59 @@ import (
 // resolved are a *ralph.Refusal. Without a merge under way (the agent committed
 // it, or it fitted at once) it is Commit. Called again after a crash it finds
 // the commit by its trailer.
-func Conclude(ctx context.Context, r *git.Repo, in git.CommitInput) (git.Commit, error) {
+func Conclude(ctx context.Context, r *git.Repo, in commits.Input) (commits.Commit, error) {
 	open, err := Unresolved(ctx, r)
 	if err != nil {
-		return git.Commit{}, fmt.Errorf("conclude the merge: %w", err)
+		return commits.Commit{}, fmt.Errorf("conclude the merge: %w", err)
 	}
 	if len(open) > 0 {
-		return git.Commit{}, git.Refuse("conflicts are left in "+strings.Join(open, ", "), "resolve them, and take the conflict markers out")
+		return commits.Commit{}, git.Refuse("conflicts are left in "+strings.Join(open, ", "), "resolve them, and take the conflict markers out")
 	}
 	c, ok, err := conclude(ctx, r, in)
 	if err != nil {
-		return git.Commit{}, fmt.Errorf("conclude the merge: %w", err)
+		return commits.Commit{}, fmt.Errorf("conclude the merge: %w", err)
 	}
 	if !ok {
-		return r.Commit(ctx, in)
+		return commits.Make(ctx, r, in)
 	}
 	return c, nil
 }
 
 // conclude reports with ok whether there was a merge to conclude.
-func conclude(ctx context.Context, r *git.Repo, in git.CommitInput) (c git.Commit, ok bool, err error) {
+func conclude(ctx context.Context, r *git.Repo, in commits.Input) (c commits.Commit, ok bool, err error) {
 	r.Lock()
 	defer r.Unlock()
 	if mergeHead(r) == "" || r.Unfinished() != "merge" {
-		return git.Commit{}, false, nil
+		return commits.Commit{}, false, nil
 	}
 	if _, err := in.TrailerLine(); err != nil {
-		return git.Commit{}, false, err
+		return commits.Commit{}, false, err
 	}
 	h, err := r.Head(ctx)
 	if err != nil {
-		return git.Commit{}, false, err
+		return commits.Commit{}, false, err
 	}
 	if in.Branch != "" && h.Branch != in.Branch {
-		return git.Commit{}, false, git.Refuse("HEAD left the branch "+in.Branch+" in the middle of a merge", "go back with `git switch "+in.Branch+"`")
+		return commits.Commit{}, false, git.Refuse("HEAD left the branch "+in.Branch+" in the middle of a merge", "go back with `git switch "+in.Branch+"`")
 	}
 	defer r.ForgetIndex()
 	r.FreeLocks(ctx)
 	if err := r.RestoreOwn(ctx, h.Commit); err != nil { // whatever the agent staged
-		return git.Commit{}, false, err
+		return commits.Commit{}, false, err
 	}
 	if err := r.AddAll(ctx, git.WithoutOwn()); err != nil {
-		return git.Commit{}, false, err
+		return commits.Commit{}, false, err
 	}
-	before, merged := git.StagedIn(r.PrivateIndex()), mergeHead(r)
-	if err := r.RunCommit(ctx, in.Message, "-F", "-"); err != nil {
-		return git.Commit{}, false, err
+	before, merged := commits.StagedIn(r.PrivateIndex()), mergeHead(r)
+	if err := commits.RunCommit(ctx, r, in.Message, "-F", "-"); err != nil {
+		return commits.Commit{}, false, err
 	}
-	if c, err = r.Made(ctx, h.Commit); err != nil {
-		return git.Commit{}, false, err
+	if c, err = commits.Made(ctx, r, h.Commit); err != nil {
+		return commits.Commit{}, false, err
 	}
-	files, err := r.Rewritten(ctx, before, in.Tree, c, nil)
+	files, err := commits.Rewritten(ctx, r, before, in.Tree, c, nil)
 	if err == nil && len(files) > 0 {
-		err = r.UndoCommit(ctx, c, h.Commit, merged, files)
+		err = commits.UndoCommit(ctx, r, c, h.Commit, merged, files)
 	}
 	return c, err == nil, err
 }

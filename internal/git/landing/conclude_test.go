@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 )
 
@@ -31,8 +33,8 @@ func halfMerged(t *testing.T) (b *testRepo, tree *git.Repo, theirs string) {
 	return b, tree, b.Head()
 }
 
-func concludeInput(base string) git.CommitInput {
-	return git.CommitInput{Base: base, Branch: "ralph/t-1", Message: "both\n\nRalph-Receipt: k1\n", Trailer: "Ralph-Receipt", Key: "k1"}
+func concludeInput(base string) commits.Input {
+	return commits.Input{Base: base, Branch: "ralph/t-1", Message: "both\n\nRalph-Receipt: k1\n", Trailer: "Ralph-Receipt", Key: "k1"}
 }
 
 // the merge that an agent resolved is concluded by one commit with both
@@ -205,10 +207,10 @@ func TestPatch(t *testing.T) {
 	if cut, err := b.repo.Patch(t.Context(), from, b.Head(), 60); err != nil || len(cut) == 0 || len(cut) > 60 || cut[len(cut)-1] != '\n' {
 		t.Errorf("cut off: %q, %v", cut, err)
 	}
-	if tip, err := b.repo.Tip(t.Context(), "main"); err != nil || tip != b.Head() {
+	if tip, err := refs.Tip(t.Context(), b.repo, "main"); err != nil || tip != b.Head() {
 		t.Errorf("main is at %s, %v", tip, err)
 	}
-	if tip, err := b.repo.Tip(t.Context(), "gone"); err != nil || tip != "" {
+	if tip, err := refs.Tip(t.Context(), b.repo, "gone"); err != nil || tip != "" {
 		t.Errorf("a branch that is not there is at %s, %v", tip, err)
 	}
 }
@@ -223,7 +225,7 @@ func TestHookThatRewritesAMerge(t *testing.T) {
 	ours := b.Git("rev-parse", "ralph/t-1")
 	b.Hook("pre-commit", "echo formatted > a.txt; git add a.txt")
 	_, err := Conclude(t.Context(), tree, concludeInput(theirs))
-	b.Equal("rewritten", strings.Join(git.Rewritten(err), " "), "a.txt")
+	b.Equal("rewritten", strings.Join(commits.FilesRewritten(err), " "), "a.txt")
 	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), ours)
 	if state, err := Merging(t.Context(), tree, theirs); err != nil || state != MergeOpen {
 		t.Errorf("the merge is %q, %v", state, err)
@@ -241,8 +243,8 @@ func TestHookThatRewritesAMerge(t *testing.T) {
 	in := SquashInput{Base: theirs, Tip: tip, Trailer: "Ralph-Receipt", Key: "r1", Message: "ralph: complete x\n\nRalph-Receipt: r1\n"}
 	for range 2 {
 		_, err = SquashOnto(t.Context(), w.repo, in)
-		b.Equal("rewritten", strings.Join(git.Rewritten(err), " "), "a.txt")
-		b.Equal("held", b.Git("for-each-ref", git.MergeRefs), "")
+		b.Equal("rewritten", strings.Join(commits.FilesRewritten(err), " "), "a.txt")
+		b.Equal("held", b.Git("for-each-ref", refs.MergeRefs), "")
 	}
 	b.Hook("pre-commit", "exit 0")
 	c, err = SquashOnto(t.Context(), w.repo, in)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 
 	"pgregory.net/rapid"
@@ -122,7 +123,7 @@ func TestMergeConflicts(t *testing.T) {
 			b := newBox(t)
 			base := b.commitAs("base", b.Head(), tt.base)
 			ours, theirs := b.commitAs("ours", base, tt.ours), b.commitAs("theirs", base, tt.theirs)
-			b.Must(b.repo.MakeBranch(t.Context(), integration, ours))
+			b.Must(refs.MakeBranch(t.Context(), b.repo, integration, ours))
 			before := b.All()
 			m := b.merge(theirs)
 			if m.Conflict == nil || m.Commit != "" || m.Advanced {
@@ -171,7 +172,7 @@ func TestMergeWithoutConflict(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
 			base := b.commitAs("base", b.Head(), tt.base)
-			b.Must(b.repo.MakeBranch(t.Context(), integration, b.commitAs("ours", base, tt.ours)))
+			b.Must(refs.MakeBranch(t.Context(), b.repo, integration, b.commitAs("ours", base, tt.ours)))
 			m := b.merge(b.commitAs("theirs", base, tt.theirs))
 			if m.Conflict != nil {
 				t.Fatalf("conflict: %+v", m.Conflict.Files)
@@ -230,7 +231,7 @@ func TestMergeIsGitsMerge(t *testing.T) {
 		b.Write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
 		b.Git("commit", "-q", "-a", "-m", "lines")
 		base := b.Head()
-		b.Must(b.repo.MakeBranch(t.Context(), integration, base))
+		b.Must(refs.MakeBranch(t.Context(), b.repo, integration, base))
 		clone := &testRepo{Box: gittest.Box{T: t, P: b.P, Dir: fmt.Sprintf("%s/clone%d", dirs, n), Env: b.Env}}
 		b.Git("clone", "-q", b.Dir, clone.Dir)
 		before := b.All()

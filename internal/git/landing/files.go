@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
@@ -374,7 +375,7 @@ func (l *landing) finish(ctx context.Context) (Landed, error) {
 	}
 	out, err := landRef(ctx, l.Repo, l.in, ref, LandedForward)
 	if out.How == "" {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), git.UndoTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commits.UndoTime)
 		defer cancel()
 		err = errors.Join(err, l.readTree(ctx, l.in.To, l.in.From))
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
 // hereBox is a worktree with a task's branch checked out, and the integration
@@ -150,10 +151,10 @@ func TestSquashOnto(t *testing.T) {
 	if !strings.Contains(w.Read("listed"), "two.txt") {
 		t.Error("the hook did not see the files")
 	}
-	b.Equal("held", b.Git("rev-parse", git.MergeRef("r1")), c.Hash)
+	b.Equal("held", b.Git("rev-parse", refs.MergeRef("r1")), c.Hash)
 	for _, prepare := range []func(){
 		func() {},
-		func() { b.Git("update-ref", "-d", git.MergeRef("r1")) }, // killed before it was held
+		func() { b.Git("update-ref", "-d", refs.MergeRef("r1")) }, // killed before it was held
 		func() { w.Git("checkout", "-q", "--detach", base) },
 	} {
 		prepare()
@@ -209,7 +210,7 @@ func TestRevert(t *testing.T) {
 	b.Equal("parent", b.Git("log", "-1", "--format=%P", c), onto)
 	b.Equal("what is left", b.Git("diff", "--name-only", base, c), "later.txt")
 	b.Equal("message", b.Git("log", "-1", "--format=%s", c), `Revert "t-1"`)
-	b.Equal("held", b.Git("rev-parse", git.MergeRef("v1")), c)
+	b.Equal("held", b.Git("rev-parse", refs.MergeRef("v1")), c)
 	in.Onto = c
 	again, err := Revert(t.Context(), b.repo, in)
 	b.Must(err)

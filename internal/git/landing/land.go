@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
 // How a base branch came to its new commit.
@@ -53,7 +54,7 @@ func Land(ctx context.Context, r *git.Repo, in LandInput) (Landed, error) {
 	if err != nil {
 		return Landed{}, fmt.Errorf("land: %w", err)
 	}
-	tip, err := r.BaseTip(ctx, in.Branch)
+	tip, err := refs.BaseTip(ctx, r, in.Branch)
 	if err != nil {
 		return Landed{}, fmt.Errorf("land: %w", err)
 	}
@@ -124,8 +125,8 @@ func holder(ctx context.Context, r *git.Repo, branch string) (t *git.Repo, busy 
 	if branch == "" {
 		return r, "", nil
 	}
-	var found []git.Checkout
-	for _, c := range r.Checkouts() {
+	var found []refs.Checkout
+	for _, c := range refs.Checkouts(r) {
 		if c.Rebasing == branch {
 			return nil, "a git rebase of " + branch + " is unfinished in " + c.Dir, nil
 		}
@@ -152,7 +153,7 @@ func holder(ctx context.Context, r *git.Repo, branch string) (t *git.Repo, busy 
 	case git.Stat(found[0].Dir) == nil:
 		return nil, "the branch " + branch + " is checked out in " + found[0].Dir + ", which is not there", nil
 	}
-	t, err = r.OpenCheckout(ctx, found[0])
+	t, err = refs.OpenCheckout(ctx, r, found[0])
 	return t, "", err
 }
 
@@ -162,8 +163,8 @@ func landRef(ctx context.Context, r *git.Repo, in LandInput, ref, how string) (L
 	if err == nil {
 		return Landed{How: how}, nil
 	}
-	if git.MovedOn(err) {
-		tip, err := r.BaseTip(ctx, in.Branch)
+	if refs.MovedOn(err) {
+		tip, err := refs.BaseTip(ctx, r, in.Branch)
 		if err != nil {
 			return Landed{}, fmt.Errorf("land: %w", err)
 		}
@@ -172,7 +173,7 @@ func landRef(ctx context.Context, r *git.Repo, in LandInput, ref, how string) (L
 		}
 		return Landed{Moved: tip}, nil
 	}
-	if m := git.RefLocked.FindStringSubmatch(git.StderrOf(err)); m != nil {
+	if m := refs.RefLocked.FindStringSubmatch(git.StderrOf(err)); m != nil {
 		return Landed{Busy: "another git command holds " + m[1] + ", or was killed and left it"}, nil
 	}
 	return Landed{}, fmt.Errorf("land: %w", err)

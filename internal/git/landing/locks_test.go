@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 )
 
@@ -27,13 +28,13 @@ func TestLocksOfAKilledGitOnTheIntegrationBranch(t *testing.T) {
 	b := mergeBox(t)
 	base := b.Git("rev-parse", integration)
 	one := b.branch("ralph/t-1", base, write("1", ""))
-	locks := []string{"refs/heads/" + integration + ".lock", git.MergeRef(b.input(one).last().Key) + ".lock"}
+	locks := []string{"refs/heads/" + integration + ".lock", refs.MergeRef(b.input(one).last().Key) + ".lock"}
 	b.LeftLocks(locks...)
 	in := b.input(one)
 	in.Free, in.Green = false, nil // it waits for its checks
 	m, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
-	b.Must(b.repo.Advance(t.Context(), integration, base, m.Commit))
+	b.Must(refs.Advance(t.Context(), b.repo, integration, base, m.Commit))
 	b.Equal("branch", b.Git("rev-parse", integration), m.Commit)
 	b.NoLocks(locks...)
 
@@ -42,7 +43,7 @@ func TestLocksOfAKilledGitOnTheIntegrationBranch(t *testing.T) {
 	b.Must(err)
 	b.Equal("kept", ref, git.RecoveryRefs+"t-1")
 	b.LeftLocks("refs/heads/ralph/t-1.lock")
-	kept, err := b.repo.DropBranches(t.Context(), base, []string{"ralph/t-1"})
+	kept, err := refs.DropBranches(t.Context(), b.repo, base, []string{"ralph/t-1"})
 	b.Must(err)
 	b.Equal("branches kept", strings.Join(kept, " "), "")
 }

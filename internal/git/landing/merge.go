@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
@@ -121,18 +122,16 @@ func Merge(ctx context.Context, r *git.Repo, in MergeInput) (MergeResult, error)
 // settle moves the branch to the result, or keeps the result for its checks.
 func settle(ctx context.Context, r *git.Repo, in MergeInput, m MergeResult) (MergeResult, error) {
 	if in.Free || slices.Contains(in.Green, m.Tree) {
-		if err := r.Advance(ctx, in.Branch, in.Into, m.Commit); err != nil {
+		if err := refs.Advance(ctx, r, in.Branch, in.Into, m.Commit); err != nil {
 			return MergeResult{}, err
 		}
 		m.Advanced = true
 		return m, nil
 	}
-	if held, _ := r.LooseRef(git.MergeRef(in.last().Key)); held == m.Commit {
+	if held, _ := r.LooseRef(refs.MergeRef(in.last().Key)); held == m.Commit {
 		return m, nil
 	}
-	r.FreeRefs(ctx, git.MergeRef(in.last().Key))
-	args := []string{"update-ref", "-m", "ralph: merged, checks to come", git.MergeRef(in.last().Key), m.Commit}
-	if _, err := r.Run(ctx, git.Call{Args: args, Write: true, Conf: git.RefConf()}); err != nil {
+	if err := r.UpdateRefs(ctx, "merged, checks to come", "update "+refs.MergeRef(in.last().Key)+" "+m.Commit); err != nil {
 		return MergeResult{}, fmt.Errorf("merge: keep the result: %w", err)
 	}
 	return m, nil
@@ -182,6 +181,11 @@ func mergeSide(ctx context.Context, r *git.Repo, to MergeResult, side Side) (Mer
 	} else if ok {
 		return mergeCommit(ctx, r, to, side, res)
 	}
+	if tree, ok, err := trivialMerge(ctx, r, to, side, at); err == nil && ok && tree != to.Tree {
+		return mergeCommit(ctx, r, to, side, merged{tree: tree, clean: true})
+	} else if ctx.Err() != nil {
+		return MergeResult{}, err
+	}
 	res, err := mergeTree(ctx, r, to.Commit, side.Commit)
 	if err != nil {
 		return MergeResult{}, err
@@ -215,7 +219,7 @@ func forward(ctx context.Context, r *git.Repo, to MergeResult, side Side, tree s
 	if !own {
 		return MergeResult{Commit: side.Commit, Tree: tree, FastForward: true}, nil
 	}
-	res, err := mergeTree(ctx, r, to.Commit, side.Commit) // says whether to sign
+	res, err := mergeTree(ctx, r, to.Commit, side.Commit)
 	if err != nil {
 		return MergeResult{}, err
 	}
@@ -227,31 +231,17 @@ func mergeCommit(ctx context.Context, r *git.Repo, to MergeResult, side Side, re
 	if err != nil {
 		return MergeResult{}, err
 	}
-	commit, err := commitMerged(ctx, r, tree, side.Message, res.sign, to.Commit, side.Commit)
-	return MergeResult{Commit: commit, Tree: tree}, err
-}
-
-// commitMerged makes a commit object. commit-tree signs only when it is told to,
-// so commit.gpgSign is passed on.
-func commitMerged(ctx context.Context, r *git.Repo, tree, message string, sign bool, parents ...string) (string, error) {
-	args := []string{"commit-tree", tree}
-	for _, p := range parents {
-		args = append(args, "-p", p)
-	}
-	if sign {
-		args = append(args, "-S")
-	}
-	commit, err := r.Line(ctx, git.Call{Args: args, Stdin: message, Write: true, Conf: []string{"i18n.commitEncoding=UTF-8"}})
+	commit, err := r.CommitTreeSigned(ctx, tree, side.Message, to.Commit, side.Commit)
 	if err != nil {
-		return "", fmt.Errorf("make the merge commit: %w", err)
+		return MergeResult{}, fmt.Errorf("make the merge commit: %w", err)
 	}
-	return commit, git.CheckHash("commit", commit)
+	return MergeResult{Commit: commit, Tree: tree}, nil
 }
 
 // mergedBefore is for a branch that is no longer at Into: the work of an earlier
 // call that was killed before anybody heard of it, or somebody else's.
 func mergedBefore(ctx context.Context, r *git.Repo, in MergeInput, tip string) (MergeResult, error) {
-	moved := fmt.Errorf("merge into %s, expected at %.12s and found at %.12s: %w", in.Branch, in.Into, tip, git.ErrMovedOn)
+	moved := fmt.Errorf("merge into %s, expected at %.12s and found at %.12s: %w", in.Branch, in.Into, tip, refs.ErrMovedOn)
 	if tip == "" {
 		return MergeResult{}, moved
 	}
@@ -300,7 +290,7 @@ func carrier(ctx context.Context, r *git.Repo, base, tip, line string) (string, 
 // candidate returns the result that an earlier call made of just these commits
 // and that waits for its checks.
 func candidate(ctx context.Context, r *git.Repo, in MergeInput) (MergeResult, error) {
-	held, ok := r.LooseRef(git.MergeRef(in.last().Key))
+	held, ok := r.LooseRef(refs.MergeRef(in.last().Key))
 	if !ok {
 		return MergeResult{}, nil
 	}

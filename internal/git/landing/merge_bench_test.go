@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
 // benchSizes are the files of the repositories, those of performance.md; with -short only
@@ -29,7 +31,7 @@ func BenchmarkMergeAndLand(b *testing.B) {
 		base := x.Head()
 		one := x.branch("one", base, write("one.txt", "1"))
 		two := x.branch("two", base, write("two.txt", "2"))
-		x.Must(x.repo.MakeBranch(b.Context(), integration, one))
+		x.Must(refs.MakeBranch(b.Context(), x.repo, integration, one))
 		name := strconv.Itoa(size)
 		in := x.input(two)
 		b.Run("merge/ralph/"+name, func(b *testing.B) {

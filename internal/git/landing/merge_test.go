@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
@@ -20,22 +21,20 @@ const integration = "ralph/merged-1"
 // in it, commits everything, and returns the tip.
 func (b *testRepo) branch(name, at string, change func(*testRepo)) string {
 	b.T.Helper()
-	w := b.linked(name, at)
-	change(w)
-	w.Git("add", "-A", "-f")
-	w.Git("commit", "-q", "--allow-empty", "-m", name)
-	tip := w.Head()
-	b.Git("worktree", "remove", "--force", w.Dir)
-	return tip
+	return b.Branch(name, at, func(w *gittest.Box) { change(b.within(*w)) })
 }
 
 // linked adds a worktree with a new branch, outside the box.
 func (b *testRepo) linked(name, at string) *testRepo {
 	b.T.Helper()
-	dir := filepath.Join(b.T.TempDir(), "tree")
-	b.Git("worktree", "add", "-q", "-b", name, dir, at)
-	w := &testRepo{Box: gittest.Box{T: b.T, P: b.P, Dir: dir, Env: b.Env}}
-	w.repo = w.open(dir)
+	return b.within(b.Linked(name, at))
+}
+
+// within is a worktree of the repository.
+func (b *testRepo) within(box gittest.Box) *testRepo {
+	b.T.Helper()
+	w := &testRepo{Box: box}
+	w.repo = w.open(w.Dir)
 	return w
 }
 
@@ -62,7 +61,7 @@ func (b *testRepo) merge(tips ...string) MergeResult {
 func mergeBox(t testing.TB, initArgs ...string) *testRepo {
 	t.Helper()
 	b := newBox(t, initArgs...)
-	b.Must(b.repo.MakeBranch(t.Context(), integration, b.Head()))
+	b.Must(refs.MakeBranch(t.Context(), b.repo, integration, b.Head()))
 	return b
 }
 
@@ -102,36 +101,45 @@ func TestMergeMovesTheIntegrationBranchAlone(t *testing.T) {
 	b.Fsck()
 }
 
+// A merge of what nothing else touched costs no process once gits that stay are there: for
+// trees, for commits, and for references by what is said of them. Git merges what both sides changed.
 func TestMergeStartsFewProcesses(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
 	base := b.Head()
-	one := b.branch("ralph/t-1", base, func(w *testRepo) { w.Write("one.txt", "1"); w.Write(git.ProgressFile, "one\n") })
-	two := b.branch("ralph/t-2", base, func(w *testRepo) { w.Write("two.txt", "2"); w.Write(git.ProgressFile, "two\n") })
-	three := b.branch("ralph/t-3", base, func(w *testRepo) { w.Write("three.txt", "2") })
-	for _, tt := range []struct {
-		what, tip string
-		most      int
-	}{{"fast-forward", one, 1}, {"merge", two, 3}} {
-		in := b.input(tt.tip)
-		if n := b.program.Starts(func() { _, err := Merge(t.Context(), b.repo, in); b.Must(err) }); n != tt.most {
-			t.Errorf("a %s starts %d processes, want %d", tt.what, n, tt.most)
+	side := func(id string, notes bool) string {
+		return b.branch("ralph/"+id, base, func(w *testRepo) {
+			w.Write(id+".txt", id)
+			if notes {
+				w.Write(git.ProgressFile, id+"\n")
+			}
+		})
+	}
+	starts := func(what string, want int, do func()) {
+		t.Helper()
+		if n := b.program.Starts(do); n != want {
+			t.Errorf("%s starts %d processes, want %d", what, n, want)
 		}
 	}
-	in := b.input(three)
-	in.Free = false
-	var m MergeResult
-	n := b.program.Starts(func() {
-		var err error
-		m, err = Merge(t.Context(), b.repo, in)
+	merge := func(tip string, free bool) (m MergeResult, in MergeInput) {
+		in = b.input(tip)
+		in.Free = free
+		m, err := Merge(t.Context(), b.repo, in)
 		b.Must(err)
-	})
-	if n != 3 {
-		t.Errorf("a merge that waits for checks starts %d processes, want 3", n)
+		return m, in
 	}
-	if n := b.program.Starts(func() { b.Must(b.repo.Advance(t.Context(), integration, in.Into, m.Commit)) }); n != 1 {
-		t.Errorf("Advance starts %d processes, want 1", n)
-	}
+	one, two, three, four, five := side("t-1", true), side("t-2", true), side("t-3", false), side("t-4", false), side("t-5", false)
+	starts("a fast-forward, with the git for references", 1, func() { merge(one, true) })
+	starts("a merge by git, with the git for commits and three questions about who commits", 5, func() { merge(two, true) })
+	starts("a merge of files of its own, with the git for trees", 1, func() { merge(three, true) })
+	starts("a merge of files of its own", 0, func() { merge(four, true) })
+	var m MergeResult
+	var in MergeInput
+	starts("a merge that waits for checks, with the git for such references", 1, func() { m, in = merge(five, false) })
+	starts("Advance", 0, func() { b.Must(refs.Advance(t.Context(), b.repo, integration, in.Into, m.Commit)) })
+	b.Hook("reference-transaction", "exit 0")
+	starts("Drop with a hook that hears of references", 1, func() { b.Must(refs.Drop(t.Context(), b.repo, "none")) })
+	b.Fsck()
 }
 
 // The gate runs on the merged commit before the branch moves; what passed it
@@ -150,7 +158,7 @@ func TestMergeWaitsForItsChecks(t *testing.T) {
 	if m.Advanced || b.Git("rev-parse", integration) != in.Into {
 		t.Fatalf("moved before the checks: %+v", m)
 	}
-	b.Equal("held", b.Git("rev-parse", git.MergeRef(in.Sides[0].Key)), m.Commit)
+	b.Equal("held", b.Git("rev-parse", refs.MergeRef(in.Sides[0].Key)), m.Commit)
 	again, err := Merge(t.Context(), b.repo, in) // the engine was killed during the checks
 	b.Must(err)
 	if again != m {
@@ -172,8 +180,8 @@ func TestMergeWaitsForItsChecks(t *testing.T) {
 	in.Green = nil
 	_, err = Merge(t.Context(), b.repo, in)
 	b.Must(err)
-	b.Must(b.repo.Drop(t.Context(), in.Sides[0].Key))
-	b.Must(b.repo.Drop(t.Context(), in.Sides[0].Key))
+	b.Must(refs.Drop(t.Context(), b.repo, in.Sides[0].Key))
+	b.Must(refs.Drop(t.Context(), b.repo, in.Sides[0].Key))
 	b.Equal("dropped", b.Git("for-each-ref", "--format=%(refname)", "refs/ralph"), "")
 }
 
@@ -199,11 +207,11 @@ func TestMergeIntoABranchThatMovedOn(t *testing.T) {
 	in := b.input(one)
 	other := b.branch("x", b.Head(), func(w *testRepo) { w.Write("x.txt", "x") })
 	b.Git("update-ref", "refs/heads/"+integration, other)
-	if _, err := Merge(t.Context(), b.repo, in); !errors.Is(err, git.ErrMovedOn) {
+	if _, err := Merge(t.Context(), b.repo, in); !errors.Is(err, refs.ErrMovedOn) {
 		t.Errorf("error %v, want ErrMovedOn", err)
 	}
 	b.Git("update-ref", "-d", "refs/heads/"+integration)
-	if _, err := Merge(t.Context(), b.repo, in); !errors.Is(err, git.ErrMovedOn) {
+	if _, err := Merge(t.Context(), b.repo, in); !errors.Is(err, refs.ErrMovedOn) {
 		t.Errorf("no branch: error %v, want ErrMovedOn", err)
 	}
 }
@@ -238,7 +246,7 @@ func TestMergeABatch(t *testing.T) {
 	if again.Tree != m.Tree {
 		t.Errorf("again %+v, was %+v", again, m)
 	}
-	b.Must(b.repo.Advance(t.Context(), integration, base, m.Commit))
+	b.Must(refs.Advance(t.Context(), b.repo, integration, base, m.Commit))
 	done, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	if !done.Advanced || done.Tree != m.Tree {
@@ -261,7 +269,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 				b.Git("commit", "-q", "-m", "own")
 			}
 			base := b.Head()
-			b.Must(b.repo.MakeBranch(t.Context(), integration, base))
+			b.Must(refs.MakeBranch(t.Context(), b.repo, integration, base))
 			own := func(text string) func(*testRepo) {
 				return func(w *testRepo) {
 					w.Write("ralph/plan.jsonl", text)
@@ -324,7 +332,7 @@ func TestMergeRefuses(t *testing.T) {
 	b.Refused(err, person)
 	b.Git("worktree", "remove", person)
 	b.Git("branch", "plain")
-	b.Refused(b.repo.MakeBranch(t.Context(), "plain/x", one), "plain")
+	b.Refused(refs.MakeBranch(t.Context(), b.repo, "plain/x", one), "plain")
 }
 
 // commit.gpgSign is honoured: commit-tree alone would not.
@@ -420,7 +428,7 @@ func TestMergeUsesAttributes(t *testing.T) {
 	b.Git("commit", "-q", "-m", "attributes")
 	b.Git("config", "merge.mine.driver", "echo merged >%A")
 	base := b.Head()
-	b.Must(b.repo.MakeBranch(t.Context(), integration, base))
+	b.Must(refs.MakeBranch(t.Context(), b.repo, integration, base))
 	edit := func(text string, line string) func(*testRepo) {
 		return func(w *testRepo) {
 			w.Write("log.txt", "0\n"+text+"\n")

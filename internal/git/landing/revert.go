@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
 // RevertInput says what to undo: everything between two commits, of which the
@@ -23,7 +25,7 @@ type RevertInput struct {
 // To as the base: what Onto has changed since, and From. When nothing is left to
 // undo it returns Onto. A conflict is a *ralph.Refusal that names the files.
 func Revert(ctx context.Context, r *git.Repo, in RevertInput) (commit string, err error) {
-	if err := git.CheckBranchAt("HEAD", in.Onto, in.From, in.To); err != nil || !git.OneLine(in.Key) {
+	if err := refs.CheckBranchAt("HEAD", in.Onto, in.From, in.To); err != nil || !git.OneLine(in.Key) {
 		return "", fmt.Errorf("revert: not three commits and a key: %w", err)
 	}
 	if err := r.Attributes(git.UnionLines()); err != nil {
@@ -53,10 +55,10 @@ func Revert(ctx context.Context, r *git.Repo, in RevertInput) (commit string, er
 	if tree, err = withOwnOf(ctx, r, onto, tree); err != nil || tree == onto {
 		return in.Onto, err
 	}
-	if commit, err = commitMerged(ctx, r, tree, in.Message, res.sign, in.Onto); err != nil {
+	if commit, err = r.CommitTreeSigned(ctx, tree, in.Message, in.Onto); err != nil {
 		return "", fmt.Errorf("revert: %w", err)
 	}
-	c, err := hold(ctx, r, in.Key, git.Commit{Hash: commit})
+	c, err := hold(ctx, r, in.Key, commits.Commit{Hash: commit})
 	return c.Hash, err
 }
 

@@ -31,7 +31,7 @@ func mergeRewritten(ctx context.Context, r *git.Repo, to MergeResult, side Side,
 		return merged{}, false, err
 	}
 	// for the merge alone: older gits cannot be told where to merge from
-	change, err := commitMerged(ctx, r, tree, "what the branch is, after what it was\n", false, side.Was)
+	change, err := r.CommitTree(ctx, tree, "what the branch is, after what it was\n", side.Was)
 	if err != nil {
 		return merged{}, false, err
 	}

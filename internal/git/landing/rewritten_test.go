@@ -3,6 +3,8 @@ package landing
 import (
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
 // rewrittenBox has work of a task landed on main, on top of a person's commit, and more
@@ -13,7 +15,7 @@ func rewrittenBox(t *testing.T) (b *testRepo, landed string) {
 	b.Write("p.txt", "one\n")
 	b.Write("secret.txt", "a key\n")
 	b.add("person")
-	b.Must(b.repo.MakeBranch(t.Context(), integration, b.Head()))
+	b.Must(refs.MakeBranch(t.Context(), b.repo, integration, b.Head()))
 	task := b.branch("ralph/t-1", integration, func(w *testRepo) { w.work("t-1") })
 	b.merge(task)
 	landed = b.Git("rev-parse", integration)

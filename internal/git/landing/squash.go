@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
 // SquashInput says what becomes one commit.
@@ -24,53 +26,53 @@ type SquashInput struct {
 // at the new commit. Hooks and signing work as in a commit by hand; a hook that
 // refuses is an *Error. Called again after a crash it finds the commit by its
 // trailer.
-func SquashOnto(ctx context.Context, r *git.Repo, in SquashInput) (git.Commit, error) {
-	line, err := git.CommitInput{Base: in.Base, Message: in.Message, Trailer: in.Trailer, Key: in.Key}.TrailerLine()
+func SquashOnto(ctx context.Context, r *git.Repo, in SquashInput) (commits.Commit, error) {
+	line, err := commits.Input{Base: in.Base, Message: in.Message, Trailer: in.Trailer, Key: in.Key}.TrailerLine()
 	if err := errors.Join(err, git.CheckHash("tip", in.Tip)); err != nil {
-		return git.Commit{}, fmt.Errorf("squash: %w", err)
+		return commits.Commit{}, fmt.Errorf("squash: %w", err)
 	}
 	r.Lock()
 	defer r.Unlock()
 	h, err := r.Head(ctx)
 	if err != nil {
-		return git.Commit{}, fmt.Errorf("squash: %w", err)
+		return commits.Commit{}, fmt.Errorf("squash: %w", err)
 	}
-	held, _ := r.LooseRef(git.MergeRef(in.Key))
+	held, _ := r.LooseRef(refs.MergeRef(in.Key))
 	for _, c := range []string{held, h.Commit} {
 		if c == "" {
 			continue
 		}
 		at, err := r.ReadCommit(ctx, c)
 		if err == nil && at.Carries(line) && len(at.Parents) == 1 && at.Parents[0] == in.Base && holdsWork(ctx, r, at, in) {
-			return hold(ctx, r, in.Key, git.Commit{Hash: c, Short: c[:7], Tree: at.Tree, Found: true, Parent: in.Base})
+			return hold(ctx, r, in.Key, commits.Commit{Hash: c, Short: c[:7], Tree: at.Tree, Found: true, Parent: in.Base})
 		}
 	}
 	if err := stageTip(ctx, r, in); err != nil {
-		return git.Commit{}, fmt.Errorf("squash: %w", err)
+		return commits.Commit{}, fmt.Errorf("squash: %w", err)
 	}
 	defer r.Elsewhere()
-	before := git.StagedIn(r.RealIndex())
+	before := commits.StagedIn(r.RealIndex())
 	_, err = r.Run(ctx, git.Call{
 		Args: []string{"commit", "-q", "--cleanup=verbatim", "--allow-empty", "-F", "-"}, Stdin: in.Message, Write: true, Hooks: true,
 		Conf: []string{"maintenance.auto=false", "gc.auto=0", "i18n.commitEncoding=UTF-8"},
 	})
 	if err != nil {
-		return git.Commit{}, fmt.Errorf("squash: %w", err)
+		return commits.Commit{}, fmt.Errorf("squash: %w", err)
 	}
-	c, err := r.Made(ctx, in.Base)
+	c, err := commits.Made(ctx, r, in.Base)
 	if err != nil {
-		return git.Commit{}, fmt.Errorf("squash: %w", err)
+		return commits.Commit{}, fmt.Errorf("squash: %w", err)
 	}
-	files, err := r.Rewritten(ctx, before, "", c, nil)
+	files, err := commits.Rewritten(ctx, r, before, "", c, nil)
 	if err != nil {
-		return git.Commit{}, fmt.Errorf("squash: %w", err)
+		return commits.Commit{}, fmt.Errorf("squash: %w", err)
 	}
 	if len(files) > 0 {
 		// Its work is on the tip, and so is what becomes of it: nothing of the hook's stays here.
 		if _, err := r.Run(ctx, git.Call{Args: []string{"reset", "-q", "--hard", in.Tip}, Write: true}); err != nil {
-			return git.Commit{}, fmt.Errorf("squash: %w", err)
+			return commits.Commit{}, fmt.Errorf("squash: %w", err)
 		}
-		return git.Commit{}, &git.RewrittenError{Files: files}
+		return commits.Commit{}, &commits.RewrittenError{Files: files}
 	}
 	return hold(ctx, r, in.Key, c)
 }
@@ -82,7 +84,7 @@ func holdsWork(ctx context.Context, r *git.Repo, at git.CommitObject, in SquashI
 	if err != nil {
 		return false
 	}
-	other, err := r.OtherThan(ctx, git.CommitInput{Checked: tip.Tree}, at)
+	other, err := commits.OtherThan(ctx, r, commits.Input{Checked: tip.Tree}, at)
 	return err == nil && len(other) == 0
 }
 
@@ -128,12 +130,12 @@ func holdsTree(ctx context.Context, r *git.Repo, commit string) bool {
 }
 
 // hold keeps a commit that nothing else holds until it lands.
-func hold(ctx context.Context, r *git.Repo, key string, c git.Commit) (git.Commit, error) {
-	if held, _ := r.LooseRef(git.MergeRef(key)); held == c.Hash {
+func hold(ctx context.Context, r *git.Repo, key string, c commits.Commit) (commits.Commit, error) {
+	if held, _ := r.LooseRef(refs.MergeRef(key)); held == c.Hash {
 		return c, nil
 	}
-	if err := r.UpdateRefs(ctx, "to land", "update "+git.MergeRef(key)+" "+c.Hash); err != nil {
-		return git.Commit{}, fmt.Errorf("hold commit %.12s until it lands: %w", c.Hash, err)
+	if err := r.UpdateRefs(ctx, "to land", "update "+refs.MergeRef(key)+" "+c.Hash); err != nil {
+		return commits.Commit{}, fmt.Errorf("hold commit %.12s until it lands: %w", c.Hash, err)
 	}
 	return c, nil
 }

@@ -1,9 +1,7 @@
 package landing
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,7 +16,6 @@ type merged struct {
 	clean bool
 	files []staged
 	said  []remark
-	sign  bool // commit.gpgSign
 }
 
 // staged is a path whose versions git could not make one of.
@@ -34,13 +31,12 @@ type remark struct {
 	text  string
 }
 
-// mergeTree merges two commits into a tree. The trace event that tells a setting
-// saves asking for commit.gpgSign in a process of its own.
+// mergeTree merges two commits into a tree.
 func mergeTree(ctx context.Context, r *git.Repo, ours, theirs string) (merged, error) {
 	args := []string{"merge-tree", "-z", "--write-tree", ours, theirs}
-	stdout, stderr, res, err := r.Output(ctx, git.Call{Args: args, Tied: true, Env: []string{"GIT_TRACE2_EVENT=2", "GIT_TRACE2_CONFIG_PARAMS=commit.gpgSign"}})
-	said := git.WithoutTrace(stderr)
-	if err := git.Failed(ctx, args, res, err, []byte(said)); err != nil && (git.ExitOf(err) != 1 || len(stdout) == 0) {
+	stdout, stderr, res, err := r.Output(ctx, git.Call{Args: args, Tied: true})
+	said := string(stderr)
+	if err := git.Failed(ctx, args, res, err, stderr); err != nil && (git.ExitOf(err) != 1 || len(stdout) == 0) {
 		if strings.Contains(said, "unrelated histories") {
 			return merged{}, git.Refuse(fmt.Sprintf("%.12s and %.12s have no common history", ours, theirs),
 				"merge them by hand with `git merge --allow-unrelated-histories`, or leave that branch out")
@@ -51,28 +47,7 @@ func mergeTree(ctx context.Context, r *git.Repo, ours, theirs string) (merged, e
 	if err != nil {
 		return merged{}, fmt.Errorf("read the answer of git merge-tree: %w", err)
 	}
-	m.sign = signs(stderr)
 	return m, nil
-}
-
-// signs reads commit.gpgSign, a boolean of git's, from the trace.
-func signs(trace []byte) bool {
-	sign := false
-	for line := range bytes.Lines(trace) {
-		var event struct {
-			Event, Param string
-			Value        *string
-		}
-		if !bytes.Contains(line, []byte(`"def_param"`)) || json.Unmarshal(line, &event) != nil ||
-			event.Event != "def_param" || !strings.EqualFold(event.Param, "commit.gpgSign") {
-			continue
-		}
-		sign = event.Value == nil // a name alone is true
-		if event.Value != nil {
-			sign = slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(*event.Value))
-		}
-	}
-	return sign
 }
 
 var errAnswer = errors.New("it ends too early")

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 	"pgregory.net/rapid"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
 // beside is a checkout in which ralph and a person work at the same time.
@@ -21,7 +22,7 @@ type beside struct {
 	*testRepo
 	rt     *rapid.T
 	s      ralph.State
-	agents git.Agents        // what the hooks would have told
+	agents commits.Agents    // what the hooks would have told
 	own    []string          // commits of ralph itself
 	loose  map[string]string // what the person edited between turns and has not committed
 	n      int               // names what is made
@@ -94,7 +95,7 @@ func (b *beside) look(step ralph.Step) []ralph.LeftFile {
 	b.apply(ralph.StepStarted{Task: "x", Step: step})
 	a := b.agents
 	a.Commits = append(slices.Clone(b.s.Checkout.Commits), a.Commits...)
-	f, ok, err := b.repo.Look(b.T.Context(), b.s.Checkout, a)
+	f, ok, err := commits.Look(b.T.Context(), b.repo, b.s.Checkout, a)
 	b.ok("look", err)
 	b.cut = false
 	if f.Task = "x"; ok {
@@ -265,11 +266,11 @@ func (b *beside) commitAll() []string {
 	a.Commits = append(slices.Clone(b.s.Checkout.Commits), a.Commits...)
 	b.n++
 	key := fmt.Sprintf("k%d", b.n)
-	c, err := b.repo.Commit(b.T.Context(), git.CommitInput{
+	c, err := commits.Make(b.T.Context(), b.repo, commits.Input{
 		Base: b.s.Job.Base, Branch: b.s.Job.Branch, Trailer: "Ralph-Receipt", Key: key, Squash: true, Fresh: true,
 		Message: "ralph: complete x\n\nRalph-Receipt: " + key + "\n", Agents: a, Left: left,
 	})
-	if _, elsewhere := errors.AsType[*git.AwayError](err); elsewhere {
+	if _, elsewhere := errors.AsType[*commits.AwayError](err); elsewhere {
 		b.apply(ralph.Committed{Task: "x", Away: err.Error()})
 		if at, err := b.repo.Head(b.T.Context()); err == nil && at.Branch == b.s.Job.Branch && b.repo.Unfinished() == "" {
 			b.rt.Fatalf("away at home: %v", err)
@@ -285,7 +286,7 @@ func (b *beside) commitAll() []string {
 			b.rt.Fatalf("the commit has taken along what somebody edited in %s between turns", name)
 		}
 	}
-	b.agents = git.Agents{}
+	b.agents = commits.Agents{}
 	b.prepare() // the next spec
 	return nil
 }
@@ -310,7 +311,7 @@ func (b *beside) shelveAll() []string {
 			told = append(told, rev, rev+"^2")
 		}
 	}
-	b.agents = git.Agents{}
+	b.agents = commits.Agents{}
 	b.prepare()
 	return told
 }

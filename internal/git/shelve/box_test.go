@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -34,8 +35,8 @@ func (b *testRepo) open(dir string) *git.Repo {
 	return r
 }
 
-func (b *testRepo) commit(key string, change func(*git.CommitInput)) (git.Commit, error) {
-	in := git.CommitInput{
+func (b *testRepo) commit(key string, change func(*commits.Input)) (commits.Commit, error) {
+	in := commits.Input{
 		Base: b.Head(), Trailer: "Ralph-Receipt", Key: key, Squash: true,
 		Message: "ralph: complete x\n\nSpec: ralph/specs/x.md\n\nRalph-Receipt: " + key + "\n",
 	}
@@ -45,12 +46,12 @@ func (b *testRepo) commit(key string, change func(*git.CommitInput)) (git.Commit
 	if b.agents {
 		in.Agents = b.allAgents(in.Base)
 	}
-	return b.repo.Commit(b.T.Context(), in)
+	return commits.Make(b.T.Context(), b.repo, in)
 }
 
 // allAgents says of everything since base that agents did it.
-func (b *testRepo) allAgents(base string) git.Agents {
-	var a git.Agents
+func (b *testRepo) allAgents(base string) commits.Agents {
+	var a commits.Agents
 	h, err := b.repo.Head(b.T.Context())
 	if err != nil || len(base) != len(h.Commit) {
 		return a
@@ -71,7 +72,7 @@ func (b *testRepo) allAgents(base string) git.Agents {
 	return a
 }
 
-func (b *testRepo) mustCommit(key string, change func(*git.CommitInput)) git.Commit {
+func (b *testRepo) mustCommit(key string, change func(*commits.Input)) commits.Commit {
 	b.T.Helper()
 	c, err := b.commit(key, change)
 	b.Must(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 )
 
 func TestSubmodulesAreNotEntered(t *testing.T) {
@@ -45,7 +46,7 @@ func TestSparseCheckout(t *testing.T) {
 			c := b.mustCommit("k1", nil)
 			b.Equal("files", b.Git("show", "--name-only", "--format=", c.Hash), "dir/new")
 			b.Write("dir/new", "2")
-			s, err := Shelve(t.Context(), b.repo, ShelveInput{How: "stash", Base: base, Message: "m", ID: "i", Agents: git.Agents{Commits: []string{c.Hash}}})
+			s, err := Shelve(t.Context(), b.repo, ShelveInput{How: "stash", Base: base, Message: "m", ID: "i", Agents: commits.Agents{Commits: []string{c.Hash}}})
 			b.Must(err)
 			b.Equal("in the stash", b.Git("diff", "--name-only", base, s.Stash), "dir/new")
 			b.Equal("status", b.Status(), "")
@@ -111,8 +112,8 @@ func TestAwayFromHome(t *testing.T) {
 			tt.leave(b)
 			b.Write("work", "agent")
 			before, head, branch := b.Files(), b.Head(), b.Read(".git/HEAD")
-			_, err := b.commit("k1", func(in *git.CommitInput) { in.Base, in.Branch = base, "main" })
-			if _, ok := errors.AsType[*git.AwayError](err); !ok || !strings.Contains(err.Error(), tt.words) {
+			_, err := b.commit("k1", func(in *commits.Input) { in.Base, in.Branch = base, "main" })
+			if _, ok := errors.AsType[*commits.AwayError](err); !ok || !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("error is %v, want %q", err, tt.words)
 			}
 			b.Refused(err, tt.words)
@@ -135,12 +136,12 @@ func TestAwayFromHome(t *testing.T) {
 	base := b.Head()
 	b.Git("switch", "-q", "-c", "side")
 	b.Write("work", "x")
-	c := b.mustCommit("here", func(in *git.CommitInput) { in.Base, in.Branch, in.Here = base, "main", true })
+	c := b.mustCommit("here", func(in *commits.Input) { in.Base, in.Branch, in.Here = base, "main", true })
 	b.Equal("side", b.Git("rev-parse", "side"), c.Hash)
 	b.Equal("main", b.Git("rev-parse", "main"), base)
 	b.Git("switch", "-q", "main")
 	b.Git("switch", "-q", "side")
-	b.mustCommit("k2", func(in *git.CommitInput) { in.Base, in.Branch, in.Agents.On = base, "main", "side" })
+	b.mustCommit("k2", func(in *commits.Input) { in.Base, in.Branch, in.Agents.On = base, "main", "side" })
 	b.Equal("HEAD", b.Git("symbolic-ref", "--short", "HEAD"), "main")
 }
 

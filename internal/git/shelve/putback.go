@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 )
 
 // PutBackInput says what to give back.
@@ -113,7 +114,7 @@ func leftFiles(ctx context.Context, r *git.Repo, tree string, stay []git.Change)
 	if err != nil {
 		return nil, err
 	}
-	work, err := r.ByPath(ctx, head.Commit, tree)
+	work, err := commits.ByPath(ctx, r, head.Commit, tree)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
@@ -34,12 +35,12 @@ const ShelveTrailer = "Ralph-Shelve"
 
 // ShelveInput says what to put away.
 type ShelveInput struct {
-	How     string     // ShelveStash, ShelveReset or ShelveKeep
-	Base    string     // commit to return to
-	Branch  string     // branch on which the work began; "" for the one that is checked out
-	Message string     // one line: what `git stash list` shows
-	ID      string     // of this failure; the same when the call is repeated
-	Agents  git.Agents // what agents did with git
+	How     string         // ShelveStash, ShelveReset or ShelveKeep
+	Base    string         // commit to return to
+	Branch  string         // branch on which the work began; "" for the one that is checked out
+	Message string         // one line: what `git stash list` shows
+	ID      string         // of this failure; the same when the call is repeated
+	Agents  commits.Agents // what agents did with git
 	// Left are files with changes of others: they stay as they are.
 	Left []ralph.LeftFile
 }
@@ -111,18 +112,18 @@ func Shelve(ctx context.Context, r *git.Repo, in ShelveInput) (Shelved, error) {
 
 // stays says what of the history stays: all but the agents' commits at its end, and all
 // of a branch that somebody else has switched to.
-func stays(ctx context.Context, r *git.Repo, head git.Head, in ShelveInput) (git.Head, git.SinceBase, error) {
-	if err := r.SettledOp(in.Agents, true); err != nil {
-		return head, git.SinceBase{}, fmt.Errorf("nothing was put away: %w", err)
+func stays(ctx context.Context, r *git.Repo, head git.Head, in ShelveInput) (git.Head, commits.SinceBase, error) {
+	if err := commits.SettledOp(r, in.Agents, true); err != nil {
+		return head, commits.SinceBase{}, fmt.Errorf("nothing was put away: %w", err)
 	}
-	back, err := r.AtHome(ctx, head, in.Branch, in.Base, in.ID, in.Agents)
-	if _, elsewhere := errors.AsType[*git.AwayError](err); elsewhere {
-		return head, git.SinceBase{To: head.Commit}, nil
+	back, err := commits.AtHome(ctx, r, head, in.Branch, in.Base, in.ID, in.Agents)
+	if _, elsewhere := errors.AsType[*commits.AwayError](err); elsewhere {
+		return head, commits.SinceBase{To: head.Commit}, nil
 	}
 	if err != nil {
-		return head, git.SinceBase{}, err
+		return head, commits.SinceBase{}, err
 	}
-	s, err := r.LookSince(ctx, in.Base, back.Commit, in.Agents)
+	s, err := commits.LookSince(ctx, r, in.Base, back.Commit, in.Agents)
 	if err != nil {
 		return back, s, fmt.Errorf("shelve: %w", err)
 	}
@@ -183,7 +184,7 @@ func withoutOthers(ctx context.Context, r *git.Repo, base string, others []ralph
 	for i := range others {
 		others[i].Was = "" // what an agent made of it is in the file, below their change
 	}
-	left, err := r.LeaveOut(ctx, base, others)
+	left, err := commits.LeaveOut(ctx, r, base, others)
 	if err != nil {
 		return nil, "", err
 	}

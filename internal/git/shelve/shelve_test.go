@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/ralph-loop/ralph/internal/git"
 	"pgregory.net/rapid"
+
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 )
 
 func (b *testRepo) shelve(how, base string, change func(*ShelveInput)) (Shelved, error) {
@@ -286,7 +288,7 @@ func TestShelveWhatGitWasLeftIn(t *testing.T) {
 			}
 			b.Equal("status", b.Status(), "")
 			b.Equal("branch", b.Git("rev-parse", "main"), base)
-			b.Must(b.repo.Ready(t.Context()))
+			b.Must(commits.Ready(t.Context(), b.repo))
 			b.Git("fsck")
 		})
 	}

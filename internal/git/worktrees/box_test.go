@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
@@ -46,8 +47,8 @@ func (b *testRepo) mustShelve(how, base string) shelve.Shelved {
 	return s
 }
 
-func (b *testRepo) commit(key string, change func(*git.CommitInput)) (git.Commit, error) {
-	in := git.CommitInput{
+func (b *testRepo) commit(key string, change func(*commits.Input)) (commits.Commit, error) {
+	in := commits.Input{
 		Base: b.Head(), Trailer: "Ralph-Receipt", Key: key, Squash: true,
 		Message: "ralph: complete x\n\nSpec: ralph/specs/x.md\n\nRalph-Receipt: " + key + "\n",
 	}
@@ -57,12 +58,12 @@ func (b *testRepo) commit(key string, change func(*git.CommitInput)) (git.Commit
 	if b.agents {
 		in.Agents = b.allAgents(in.Base)
 	}
-	return b.repo.Commit(b.T.Context(), in)
+	return commits.Make(b.T.Context(), b.repo, in)
 }
 
 // allAgents says of everything since base that agents did it.
-func (b *testRepo) allAgents(base string) git.Agents {
-	var a git.Agents
+func (b *testRepo) allAgents(base string) commits.Agents {
+	var a commits.Agents
 	h, err := b.repo.Head(b.T.Context())
 	if err != nil || len(base) != len(h.Commit) {
 		return a
@@ -83,7 +84,7 @@ func (b *testRepo) allAgents(base string) git.Agents {
 	return a
 }
 
-func (b *testRepo) mustCommit(key string, change func(*git.CommitInput)) git.Commit {
+func (b *testRepo) mustCommit(key string, change func(*commits.Input)) commits.Commit {
 	b.T.Helper()
 	c, err := b.commit(key, change)
 	b.Must(err)
@@ -101,19 +102,13 @@ func (b *testRepo) snapshot() string {
 // in it, commits everything, and returns the tip.
 func (b *testRepo) branch(name, at string, change func(*testRepo)) string {
 	b.T.Helper()
-	w := b.linked(name, at)
-	change(w)
-	w.Git("add", "-A", "-f")
-	w.Git("commit", "-q", "--allow-empty", "-m", name)
-	tip := w.Head()
-	b.Git("worktree", "remove", "--force", w.Dir)
-	return tip
+	return b.Branch(name, at, func(w *gittest.Box) { change(b.within(*w)) })
 }
 
-// linked adds a worktree with a new branch, outside the box.
-func (b *testRepo) linked(name, at string) *testRepo {
+// within is a worktree of the repository.
+func (b *testRepo) within(box gittest.Box) *testRepo {
 	b.T.Helper()
-	w := &testRepo{Box: b.Linked(name, at)}
+	w := &testRepo{Box: box}
 	w.repo = w.open(w.Dir)
 	return w
 }

@@ -109,7 +109,7 @@ func underWay(r *git.Repo) string {
 // commits does.
 func holdHead(ctx context.Context, r *git.Repo, id string, head git.Head, tips ...string) ([]git.Saved, error) {
 	tips = slices.DeleteFunc(tips, func(tip string) bool { return tip == "" })
-	if head.Branch != "" || head.Commit == r.EnteredAt().Commit || slices.Contains(tips, head.Commit) {
+	if head.Branch != "" || slices.Contains(append(tips, r.EnteredAt().Commit, landedAt(r)), head.Commit) {
 		return nil, nil
 	}
 	for _, tip := range tips {

@@ -3,6 +3,7 @@ package worktrees
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -297,6 +298,54 @@ func TestRemoveAfterTerribleThings(t *testing.T) {
 				t.Errorf("saved again: %+v", saved)
 			}
 			b.Git("fsck", "--no-dangling")
+		})
+	}
+}
+
+// A spec lands as one commit, and the branches of its tasks go: what a worktree stands at then is
+// no lost work, at the next task as at the end. What was committed on top of it is.
+func TestEnterAfterItsCommitLanded(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		noted, more bool
+		saved       int
+	}{
+		{"landed", true, false, 0},
+		{"landed, and a commit on top", true, true, 1},
+		{"not landed", false, false, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t)
+			dirs := b.pool("1", "2")
+			for i, dir := range dirs {
+				b.mustEnter(b.task(dir, "t-"+strconv.Itoa(i)))
+				w := b.in(dir)
+				w.Write("work", dir)
+				w.Git("add", "work")
+				w.Git("commit", "-q", "-m", "work")
+				w.Git("checkout", "-q", "--detach")
+				tip := w.Git("rev-parse", "HEAD")
+				b.Git("branch", "-q", "-D", "ralph/t-"+strconv.Itoa(i))
+				if tt.noted {
+					b.Must(NoteLanded(t.Context(), b.repo, tip))
+				}
+				if tt.more {
+					w.Git("commit", "-q", "--allow-empty", "-m", "stray")
+				}
+			}
+			if e := b.mustEnter(b.task(dirs[0], "t-3")); len(e.Saved) != tt.saved {
+				t.Errorf("entered, and saved %+v, want %d", e.Saved, tt.saved)
+			}
+			saved, err := Remove(t.Context(), b.repo, dirs[1], "end")
+			b.Must(err)
+			if len(saved) != tt.saved {
+				t.Errorf("removed, and saved %+v, want %d", saved, tt.saved)
+			}
+			if refs := b.Git("for-each-ref", "refs/ralph/recovery"); tt.saved == 0 && refs != "" {
+				t.Errorf("kept: %s", refs)
+			}
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 )
 
 const taskLock = "refs/heads/ralph/t-1.lock"
@@ -19,7 +20,7 @@ func TestLocksOfAKilledGitInAWorktree(t *testing.T) {
 		return "worktrees/" + filepath.Base(b.in(dir).repo.GitDir()) + "/HEAD.lock"
 	}
 	commit := func(b *testRepo, w *testRepo) {
-		w.mustCommit("k1", func(in *git.CommitInput) { in.Branch = "ralph/t-1" })
+		w.mustCommit("k1", func(in *commits.Input) { in.Branch = "ralph/t-1" })
 	}
 	for name, do := range map[string]func(b *testRepo, w *testRepo, in EnterInput){
 		"commit": func(b, w *testRepo, _ EnterInput) { commit(b, w) },

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -145,7 +146,7 @@ func TestWorktreesInOddRepositories(t *testing.T) {
 				w := b.in(dirs[0])
 				w.Write("dir/b.txt", id+"\n")
 				w.Write("dir/new "+id, "new\n")
-				c := w.mustCommit(id, func(in *git.CommitInput) { in.Base, in.Branch, in.Squash = tip, "ralph/"+id, false })
+				c := w.mustCommit(id, func(in *commits.Input) { in.Base, in.Branch, in.Squash = tip, "ralph/"+id, false })
 				b.Equal("status after the commit", w.Status(), "")
 				b.Equal("what changed", b.Git("diff-tree", "-r", "--name-only", tip, c.Hash), "dir/b.txt\ndir/new "+id)
 				if tt.name == "hooks that fail" && !strings.Contains(b.Git("log", "-1", "--format=%B", c.Hash), "hook ran") {

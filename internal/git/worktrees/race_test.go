@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // B-005: eight tasks at once come and go while agents of others ask git in the
@@ -23,7 +25,7 @@ import (
 func TestWorktreesRace(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	const slots, rounds = 8, 4
+	slots, rounds := 8, ralphtest.Rounds(2, 4)
 	var dirs []string
 	for i := range slots {
 		dirs = append(dirs, strconv.Itoa(i))
@@ -93,7 +95,7 @@ func oneTask(ctx context.Context, r *git.Repo, dir, id, base string) error {
 	if err := os.WriteFile(filepath.Join(dir, id), []byte(id), 0o644); err != nil {
 		return err
 	}
-	_, err = w.Commit(ctx, git.CommitInput{Base: base, Branch: e.Branch, Message: id + "\n\nX: " + id + "\n", Trailer: "X", Key: id, Fresh: true})
+	_, err = commits.Make(ctx, w, commits.Input{Base: base, Branch: e.Branch, Message: id + "\n\nX: " + id + "\n", Trailer: "X", Key: id, Fresh: true})
 	if err != nil {
 		return err
 	}
@@ -128,7 +130,7 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 		}
 		b.AgeLocks()
 	}
-	for i := range 12 {
+	for i := range ralphtest.Rounds(6, 12) {
 		id := fmt.Sprintf("t-%d", i)
 		in := EnterInput{Dir: dir, Branch: "ralph/" + id, From: base, ID: id}
 		word := "precious " + id + "."
@@ -232,7 +234,7 @@ func BenchmarkWorktree(bm *testing.B) {
 				bm.StopTimer()
 				w := b.in(dir)
 				w.Write("work", strconv.Itoa(n))
-				w.mustCommit(strconv.Itoa(n), func(in *git.CommitInput) { in.Squash, in.Base = false, base })
+				w.mustCommit(strconv.Itoa(n), func(in *commits.Input) { in.Squash, in.Base = false, base })
 				bm.StartTimer()
 				enter(bm)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/shelve"
 )
 
@@ -37,7 +38,7 @@ type Kept struct {
 func Recoverable(ctx context.Context, r *git.Repo) ([]Kept, error) {
 	out, err := r.Run(ctx, git.Call{Args: []string{
 		"for-each-ref", "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(parent)%00%(contents:subject)",
-		git.RecoveryRefs, git.MergeRefs, "refs/heads/ralph/",
+		git.RecoveryRefs, refs.MergeRefs, "refs/heads/ralph/",
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("list what is kept: %w", err)
@@ -52,7 +53,7 @@ func Recoverable(ctx context.Context, r *git.Repo) ([]Kept, error) {
 		switch {
 		case strings.HasPrefix(f[0], git.RecoveryRefs):
 			kind = KeptRecovery
-		case strings.HasPrefix(f[0], git.MergeRefs):
+		case strings.HasPrefix(f[0], refs.MergeRefs):
 			kind = KeptMerge
 		}
 		list = append(list, Kept{Kind: kind, Ref: f[0], Commit: f[1], Merged: strings.Contains(f[3], " "), Subject: f[4], At: unixTime(f[2])})
@@ -112,8 +113,8 @@ func Bring(ctx context.Context, r *git.Repo, k Kept, name string) (Brought, erro
 	if name == "" {
 		name = "recovered/" + k.Ref[strings.LastIndexByte(k.Ref, '/')+1:]
 	}
-	err := r.MakeBranch(ctx, name, k.Commit)
-	if errors.Is(err, git.ErrMovedOn) {
+	err := refs.MakeBranch(ctx, r, name, k.Commit)
+	if errors.Is(err, refs.ErrMovedOn) {
 		return Brought{}, git.Refuse("there is a branch "+name+" at another commit", "choose another name")
 	}
 	if err != nil {
@@ -139,10 +140,10 @@ type ResetInput struct {
 // base's rules ignore stay. A branch that is gone is fine; one that is checked out
 // elsewhere is a refusal.
 func ResetBranch(ctx context.Context, r *git.Repo, in ResetInput) (ref string, err error) {
-	if err := git.CheckBranchAt(in.Branch, in.Base); err != nil || !git.OneLine(in.ID) {
+	if err := refs.CheckBranchAt(in.Branch, in.Base); err != nil || !git.OneLine(in.ID) {
 		return "", fmt.Errorf("reset a branch: %w", cmp.Or(err, errors.New("the id must be one line")))
 	}
-	on := slices.DeleteFunc(r.Checkouts(), func(c git.Checkout) bool { return c.Branch != in.Branch })
+	on := slices.DeleteFunc(refs.Checkouts(r), func(c refs.Checkout) bool { return c.Branch != in.Branch })
 	for _, c := range on {
 		if r.Below(c.Dir) != nil {
 			return "", git.Refuse("the branch "+in.Branch+" is checked out in "+c.Dir+", whose files would not follow it",
@@ -154,7 +155,7 @@ func ResetBranch(ctx context.Context, r *git.Repo, in ResetInput) (ref string, e
 	if err := FreeBranch(ctx, r, in.Branch, in.Dir); err != nil {
 		return "", fmt.Errorf("reset branch %s: %w", in.Branch, err)
 	}
-	if slices.ContainsFunc(on, func(c git.Checkout) bool { return git.Same(c.Dir, in.Dir) }) {
+	if slices.ContainsFunc(on, func(c refs.Checkout) bool { return git.Same(c.Dir, in.Dir) }) {
 		t, err := r.Tree(in.Dir)
 		if err == nil {
 			ref, err = resetTree(ctx, t, in)
@@ -172,7 +173,7 @@ func ResetBranch(ctx context.Context, r *git.Repo, in ResetInput) (ref string, e
 		return "", err
 	}
 	if err := r.UpdateRefs(ctx, "back to where the task began", "update refs/heads/"+in.Branch+" "+in.Base+" "+tip); err != nil {
-		return ref, git.RefError("reset branch", in.Branch, err)
+		return ref, refs.RefError("reset branch", in.Branch, err)
 	}
 	return ref, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
@@ -91,7 +92,7 @@ func TestRecoverableAndBring(t *testing.T) {
 	kept, err := b.repo.Keep(t.Context(), "t-2", b.branch("gone", base, write("y", "2")))
 	b.Must(err)
 	b.Git("branch", "-D", "-q", "gone")
-	b.Git("update-ref", git.MergeRef("t-3"), task)
+	b.Git("update-ref", refs.MergeRef("t-3"), task)
 	b.Git("update-ref", git.RecoveryRefs+"odd", b.Git("rev-parse", "HEAD^{tree}"))
 	b.Write("a.txt", "the person's own")
 	b.Git("stash", "-q")

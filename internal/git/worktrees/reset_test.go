@@ -6,7 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // failedResolve is a worktree of the pool that is still on the branch of a task
@@ -88,7 +89,7 @@ func TestOffBranchComparesAndSwaps(t *testing.T) {
 func TestResetBranchBesideEnter(t *testing.T) {
 	t.Parallel()
 	b, w, in, tip := failedResolve(t)
-	for n := range 25 {
+	for n := range ralphtest.Rounds(8, 25) {
 		next := b.task(w.Dir, fmt.Sprintf("t-%d", n+2))
 		person := b.open(b.Dir) // knows nothing of the engine's
 		dirty := n%2 == 1
@@ -119,7 +120,7 @@ func TestResetBranchBesideEnter(t *testing.T) {
 			b.Equal("left", b.Git("show", s[0].Commit+":left"), in.Branch)
 		}
 		in = ResetInput{Branch: next.Branch, Base: in.Base, ID: next.ID}
-		tip = w.mustCommit("k"+next.ID, func(c *git.CommitInput) { c.Branch = next.Branch }).Hash
+		tip = w.mustCommit("k"+next.ID, func(c *commits.Input) { c.Branch = next.Branch }).Hash
 		if t.Failed() {
 			return
 		}

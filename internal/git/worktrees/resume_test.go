@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 )
 
 // work that goes on is found as it was left, on its branch, whatever
@@ -58,7 +59,7 @@ func TestEnterMine(t *testing.T) {
 			b.mustEnter(in)
 			w := b.in(dir)
 			w.Write("work.txt", "committed")
-			c := w.mustCommit("k", func(in *git.CommitInput) { in.Squash = false })
+			c := w.mustCommit("k", func(in *commits.Input) { in.Squash = false })
 			w.Write("a.txt", "precious")
 			tt.do(w, b)
 			in.Mine = true

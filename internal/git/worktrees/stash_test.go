@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 )
 
 // B-074, X-27: what a stopped task had uncommitted is an ordinary stash, and
@@ -28,7 +30,7 @@ func TestStashTreeAndBack(t *testing.T) {
 	b.mustEnter(in)
 	w := b.in(dirs[0])
 	w.Write("work.txt", "committed")
-	w.mustCommit("k", func(in *git.CommitInput) { in.Squash = false })
+	w.mustCommit("k", func(in *commits.Input) { in.Squash = false })
 	w.Edit()
 	w.Write("ralph/specs/x.md", "a spec")
 	edited := w.Files()

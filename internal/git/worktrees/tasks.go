@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
 // FreeBranch takes HEAD off a branch in the worktrees of this checkout other than
@@ -19,7 +20,7 @@ func FreeBranch(ctx context.Context, r *git.Repo, branch, dir string) error {
 	if branch == "" {
 		return nil
 	}
-	for _, c := range r.Checkouts() {
+	for _, c := range refs.Checkouts(r) {
 		if c.Branch != branch || git.Same(c.Dir, dir) || r.Below(c.Dir) != nil {
 			continue
 		}
@@ -71,4 +72,30 @@ func NoteSetUp(r *git.Repo, how string) error {
 		return fmt.Errorf("note that a worktree is set up: %w", err)
 	}
 	return nil
+}
+
+// NoteLanded notes in the worktrees below this checkout that stand at a commit of tip's history
+// that it has landed, as a part of one commit: no branch holds it any more, and no work is lost
+// with it. Of one that cannot be told, or noted, the commit is kept for recovery as any other.
+func NoteLanded(ctx context.Context, r *git.Repo, tip string) error {
+	var errs []error
+	for _, c := range refs.Checkouts(r) {
+		at := strings.TrimSpace(git.ReadSmall(filepath.Join(c.GitDir, "HEAD")))
+		if c.Branch != "" || r.Below(c.Dir) != nil || git.CheckHash("commit", at) != nil {
+			continue
+		}
+		ok, err := r.Contains(ctx, at, tip)
+		if err == nil && ok {
+			err = git.WriteFile(filepath.Join(c.GitDir, git.LandedName), at+"\n")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("note in %s what has landed: %w", filepath.Base(c.Dir), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// landedAt is the commit that NoteLanded last noted in this worktree, "" for none.
+func landedAt(r *git.Repo) string {
+	return strings.TrimSpace(git.ReadSmall(filepath.Join(r.GitDir(), git.LandedName)))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -123,11 +124,11 @@ func TestTreeDoesAllThatARepoDoes(t *testing.T) {
 	s := w.mustShelve("stash", base)
 	b.Equal("status after Shelve", w.Status(), "")
 	w.Git("stash", "apply", "-q", s.Stash)
-	c := w.mustCommit("k1", func(in *git.CommitInput) { in.Base, in.Branch, in.Squash = base, "ralph/t-1", false })
+	c := w.mustCommit("k1", func(in *commits.Input) { in.Base, in.Branch, in.Squash = base, "ralph/t-1", false })
 	b.Equal("status after Commit", w.Status(), "")
 	b.Equal("committed tree", c.Tree, id)
 	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), c.Hash)
-	b.Equal("again", w.mustCommit("k1", func(in *git.CommitInput) { in.Base = base }).Hash, c.Hash)
+	b.Equal("again", w.mustCommit("k1", func(in *commits.Input) { in.Base = base }).Hash, c.Hash)
 	b.Equal("the user's HEAD", b.Head(), base)
 	b.Equal("the user's status", b.Status(), status)
 	after := b.Files()
@@ -149,7 +150,7 @@ func TestTreeProcesses(t *testing.T) {
 	commit := func(key string, base string) {
 		w := b.in(dir)
 		w.Write("a.txt", key)
-		w.mustCommit(key, func(in *git.CommitInput) { in.Base, in.Fresh = base, true })
+		w.mustCommit(key, func(in *commits.Input) { in.Base, in.Fresh = base, true })
 	}
 	b.mustEnter(b.task(dir, "t-0"))
 	from := b.Head()
@@ -210,7 +211,7 @@ func TestTreeKeepsOwnFilesOut(t *testing.T) {
 				}
 				tree, err := w.repo.TreeID(t.Context())
 				b.Must(err)
-				c := w.mustCommit("k"+strconv.Itoa(i), func(in *git.CommitInput) { in.Base, in.Squash, in.Tree = base, false, tree })
+				c := w.mustCommit("k"+strconv.Itoa(i), func(in *commits.Input) { in.Base, in.Squash, in.Tree = base, false, tree })
 				b.Equal("what changed", b.Git("diff-tree", "-r", "--name-only", base, c.Hash), "work.txt")
 				b.Equal("tree", c.Tree, tree)
 			}

@@ -324,6 +324,19 @@ func (b *Box) Linked(name, at string) Box {
 	return b.At(dir)
 }
 
+// Branch makes a branch at a commit in a worktree of a person's, lets change work
+// in it, commits everything, and returns the tip.
+func (b *Box) Branch(name, at string, change func(*Box)) string {
+	b.T.Helper()
+	w := b.Linked(name, at)
+	change(&w)
+	w.Git("add", "-A", "-f")
+	w.Git("commit", "-q", "--allow-empty", "-m", name)
+	tip := w.Head()
+	b.Git("worktree", "remove", "--force", w.Dir)
+	return tip
+}
+
 // WithLib is a repository with a submodule, in which there is another one, as a person has
 // it who cloned both: their remotes are gone, so that nothing can come over a network.
 func WithLib(t testing.TB) (b Box, inner string) {

@@ -86,7 +86,7 @@ func (x *Story) Begin(tasks ...ralph.Task) {
 		ralph.Prepared{Task: "prepare:a-1", Head: "base000111", Branch: "main", Tree: "tree0"},
 		ralph.IntegrationStarted{Branch: "ralph/feature-x", Base: "main", From: "base000111", Tip: "base000111", Tree: "tree0"},
 	)
-	x.Add(ralph.TaskEnded{ID: "prepare:a-1", Status: ralph.TaskDone, Saw: x.Seq})
+	x.Add(ralph.TaskEnded{ID: "prepare:a-1", Status: ralph.TaskDone, BasedOnSeq: x.Seq})
 	x.Pass(time.Second)
 }
 
@@ -100,7 +100,7 @@ func (x *Story) Receipt(id ralph.TaskID, step ralph.Step, why ralph.Why) {
 	if x.Quiet {
 		return
 	}
-	x.Add(ralph.StepStarted{Task: id, Step: step, Why: why, Saw: x.Seq, Now: x.Now})
+	x.Add(ralph.StepStarted{Task: id, Step: step, Why: why, BasedOnSeq: x.Seq, DecidedAt: x.Now})
 }
 
 // Turn is one iteration of an agent that takes d.
@@ -141,10 +141,10 @@ func (x *Story) Checks(id ralph.TaskID, pass bool) {
 // Done commits a task's work and queues it: as policy.Ending does, in one write.
 func (x *Story) Done(id ralph.TaskID, weakened ...ralph.Finding) {
 	t := x.S.Task(id)
-	slot := t.Run.Place.Slot
+	slot := t.Run.Worktree.Slot
 	commit := "c0ffee" + string(id[2:])
 	x.Add(ralph.Committed{Task: id, Commit: commit, Short: commit[:7], Subject: t.Name, Weakened: weakened})
-	facts := []ralph.Fact{ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Slot: slot, Why: ralph.Why{Rule: "B-022", Text: "COMPLETE and the checks pass"}, Saw: x.Seq, Now: x.Now}}
+	facts := []ralph.Fact{ralph.TaskEnded{ID: id, Status: ralph.TaskDone, Slot: slot, Why: ralph.Why{Rule: "B-022", Text: "COMPLETE and the checks pass"}, BasedOnSeq: x.Seq, DecidedAt: x.Now}}
 	queued := id
 	if t.Kind == ralph.KindResolve {
 		queued = t.Parent
@@ -153,7 +153,7 @@ func (x *Story) Done(id ralph.TaskID, weakened ...ralph.Finding) {
 }
 
 func (x *Story) End(id ralph.TaskID, status ralph.TaskStatus, rule, text string, retry bool) {
-	x.Add(ralph.TaskEnded{ID: id, Status: status, Retry: retry, Slot: x.S.Task(id).Run.Place.Slot, Why: ralph.Why{Rule: rule, Text: text}, Saw: x.Seq, Now: x.Now})
+	x.Add(ralph.TaskEnded{ID: id, Status: status, Retry: retry, Slot: x.S.Task(id).Run.Worktree.Slot, Why: ralph.Why{Rule: rule, Text: text}, BasedOnSeq: x.Seq, DecidedAt: x.Now})
 }
 
 // Merge begins the merge of tasks; what comes of it is told by the caller.
@@ -257,7 +257,7 @@ func Sample(folds ...*sessionreport.Report) *Story {
 	x.Turn("t-0004", 10*time.Second, func(f *ralph.TurnEnded) {
 		f.Signal = ralph.Signal{Kind: ralph.SignalHuman, Text: "red or blue?"}
 	})
-	x.Add(ralph.Asked{Gate: ralph.Gate{ID: "g-1a2b", Kind: "question", Task: "t-0004", Text: "red or blue?", AskedAt: x.Now}})
+	x.Add(ralph.Asked{Approval: ralph.Approval{ID: "g-1a2b", Kind: "question", Task: "t-0004", Text: "red or blue?", AskedAt: x.Now}})
 	x.Pass(90 * time.Second)
 	x.Add(ralph.Answered{ID: "g-1a2b", Text: "blue"})
 	x.Start("t-0004", 2)
@@ -270,7 +270,7 @@ func Sample(folds ...*sessionreport.Report) *Story {
 	x.Checks("t-0005", true)
 	x.Done("t-0005", ralph.Finding{Path: "old_test.go", Line: 12, Kind: "removed", What: "TestOld"})
 	hold := x.Merge("t-0005")
-	x.Add(ralph.Asked{Gate: ralph.Gate{ID: "g-2b3c", Kind: ralph.GateMerge, Task: hold, About: "t-0005", Text: "t-0005 removes, skips or weakens tests: old_test.go:12 removed TestOld", AskedAt: x.Now}})
+	x.Add(ralph.Asked{Approval: ralph.Approval{ID: "g-2b3c", Kind: ralph.ApprovalMerge, Task: hold, About: "t-0005", Text: "t-0005 removes, skips or weakens tests: old_test.go:12 removed TestOld", AskedAt: x.Now}})
 	x.Start("t-0006", 1)
 	for range 2 {
 		x.Turn("t-0006", 15*time.Second, func(f *ralph.TurnEnded) {

@@ -25,14 +25,44 @@ type Line []Span
 
 // Of is a line of one style. The text may come from anywhere: it is made safe, and its links
 // name what can be done by its key.
-func Of(s Style, words string) Line { return Line{{s, Safe(action.Buttons(words))}} }
+func Of(s Style, words string) Line { return Line(nil).Add(s, words) }
 
 // As is a line of one style as it stands: code is shown with what looks like a link.
 func As(s Style, words string) Line { return Line{{s, Safe(words)}} }
 
 // Add puts more text behind a line.
 func (l Line) Add(s Style, words string) Line {
-	return append(l, Span{s, Safe(action.Buttons(words))})
+	if !strings.Contains(words, "[[") {
+		return append(l, Span{s, Safe(words)})
+	}
+	const mark = "\x1e"
+	words = action.MarkedButtons(strings.ReplaceAll(words, mark, ""), mark)
+	for i, part := range strings.Split(words, mark) { // every second one is a key
+		if i%2 == 1 {
+			l = append(l, Span{s | ActionKey, Safe(part)})
+		} else if part != "" {
+			l = append(l, Span{s, Safe(part)})
+		}
+	}
+	return l
+}
+
+// Keyed is a line with the keys of actions that a person chose, by the usual ones. Each is one
+// column wide: the line stays as it was laid out.
+func (l Line) Keyed(chosen map[string]string) Line {
+	for i, s := range l {
+		if s.Style&ActionKey == 0 {
+			continue
+		}
+		out := append(Line(nil), l...)
+		for j := i; j < len(out); j++ {
+			if k, ok := chosen[out[j].Text]; ok && out[j].Style&ActionKey != 0 {
+				out[j].Text = k
+			}
+		}
+		return out
+	}
+	return l
 }
 
 // Join is a line behind another one.
@@ -228,17 +258,11 @@ func Between(left, right Line, columns int) Line {
 // seen is written as an escape, and signs that terminals count differently lose what joins
 // them.
 func Safe(s string) string {
-	ok := true
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7f {
-			ok = false
-			break
-		}
-	}
-	if ok {
+	if strings.IndexFunc(s, unusual) < 0 {
 		return s
 	}
-	s = text.Visible(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", "    ").Replace(s))
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", " "), "\n", " ")
+	s = text.Visible(strings.ReplaceAll(s, "\t", "    "))
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == 0x200d, r >= 0xfe00 && r <= 0xfe0f, r >= 0x1f3fb && r <= 0x1f3ff:
@@ -246,4 +270,9 @@ func Safe(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// unusual are all signs but those of which most texts and every border are made.
+func unusual(r rune) bool {
+	return (r < ' ' || r > '~') && (r < 0x2190 || r > 0x27bf) && r != '…'
 }

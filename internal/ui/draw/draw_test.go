@@ -65,13 +65,13 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// Each terminal gets the colours that it has: none, 16, or all; what is chosen is told apart in
+// Each terminal gets the colours that it has: none, 16, 256, or all; what is chosen is told apart in
 // each.
 func TestThemes(t *testing.T) {
 	t.Parallel()
 	line := []Line{Of(Bad, "bad").With(Chosen)}
 	for can, want := range map[colorprofile.Profile]string{
-		colorprofile.Ascii: "\x1b[0;7mbad\x1b[0m", colorprofile.ANSI: "\x1b[0;31;7mbad\x1b[0m", colorprofile.TrueColor: "\x1b[0;38;2;240;110;110;48;2;45;62;84mbad\x1b[0m",
+		colorprofile.Ascii: "\x1b[0;7mbad\x1b[0m", colorprofile.ANSI: "\x1b[0;31;7mbad\x1b[0m", colorprofile.ANSI256: "\x1b[0;38;5;203;48;5;24mbad\x1b[0m", colorprofile.TrueColor: "\x1b[0;38;2;240;110;110;48;2;45;62;84mbad\x1b[0m",
 	} {
 		if have := NewTheme(can, true).Frame(line); have != want {
 			t.Errorf("%s: %q, want %q", can, have, want)

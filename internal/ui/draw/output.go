@@ -46,6 +46,15 @@ func (o *Output) Line(b []byte) Line {
 	}
 	column := 0
 	for len(b) > 0 {
+		if n := asIs(b); n > 0 { // nearly all of nearly every line
+			if words.Len() == 0 {
+				words.Grow(n)
+			}
+			words.Write(b[:n])
+			column += n
+			b = b[n:]
+			continue
+		}
 		if b[0] == 0x1b || b[0] == 0xc2 {
 			if c := text.ControlAt(b); c.Len > 0 {
 				if c.Final == 'm' {
@@ -75,6 +84,15 @@ func (o *Output) Line(b []byte) Line {
 		out = append(out, Span{Dim, text.Mark})
 	}
 	return out
+}
+
+// asIs is how many signs at the beginning are one byte and one column each, and steer nothing.
+func asIs(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] >= ' ' && b[n] < 0x7f {
+		n++
+	}
+	return n
 }
 
 func (o *Output) style() Style {
@@ -176,6 +194,29 @@ func Patch(b []byte) []Line {
 			s = Removed
 		case inHunk:
 			s = Plain
+		}
+		out = append(out, As(s, words))
+	}
+	return out
+}
+
+// Conflict are the lines of a file with both sides of a conflict between git's marks, each side
+// in its colour.
+func Conflict(b []byte) []Line {
+	var out []Line
+	side := Plain
+	for l := range bytes.Lines(b) {
+		words := string(text.Head(bytes.TrimRight(l, "\r\n"), maxLine))
+		s := side
+		switch {
+		case strings.HasPrefix(words, "<<<<<<<"):
+			s, side = Hunk, Removed
+		case strings.HasPrefix(words, "|||||||"):
+			s, side = Hunk, Dim
+		case strings.HasPrefix(words, "=======") && side != Plain:
+			s, side = Hunk, Added
+		case strings.HasPrefix(words, ">>>>>>>"):
+			s, side = Hunk, Plain
 		}
 		out = append(out, As(s, words))
 	}

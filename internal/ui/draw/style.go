@@ -2,9 +2,11 @@ package draw
 
 import (
 	"fmt"
+	"image/color"
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Style is what a text means, with flags; which colour that is the theme says.
@@ -37,6 +39,7 @@ const (
 	Underlined                          // of a program
 	Found                               // what was searched for
 	ChosenFaint                         // the chosen row of a panel without the keys
+	ActionKey                           // the usual key of an action, which a person may have changed
 )
 
 // Color is the style of a colour by its number, 0 to 15.
@@ -54,10 +57,15 @@ type shade struct {
 	exact string // as r;g;b
 }
 
+// background is a colour as r;g;b, and the one of 256 that is as calm.
+type background struct {
+	exact string
+	of256 int
+}
+
 type palette struct {
-	tones        map[Style]shade
-	chosen, dull string // backgrounds, as r;g;b
-	found        string
+	tones               map[Style]shade
+	chosen, dull, found background
 }
 
 func dark() palette {
@@ -67,7 +75,7 @@ func dark() palette {
 			Accent: {6, "110;190;230"}, Key: {6, "110;190;230"}, Border: {8, "72;80;92"}, Added: {2, "130;205;140"}, Removed: {1, "238;125;125"},
 			Hunk: {5, "190;150;230"}, Note: {4, "140;165;215"},
 		},
-		chosen: "45;62;84", dull: "38;42;50", found: "96;80;20",
+		chosen: background{"45;62;84", 24}, dull: background{"38;42;50", 236}, found: background{"96;80;20", 58},
 	}
 }
 
@@ -78,7 +86,7 @@ func light() palette {
 			Accent: {4, "0;95;170"}, Key: {4, "0;95;170"}, Border: {7, "190;196;204"}, Added: {2, "20;120;50"}, Removed: {1, "190;30;40"},
 			Hunk: {5, "120;60;170"}, Note: {4, "60;85;150"},
 		},
-		chosen: "210;226;246", dull: "232;235;240", found: "255;226;130",
+		chosen: background{"210;226;246", 153}, dull: background{"232;235;240", 254}, found: background{"255;226;130", 222},
 	}
 }
 
@@ -121,28 +129,43 @@ func (p palette) colors(can colorprofile.Profile, s Style) (codes []string) {
 		codes = append(codes, basic(int(t-color0)))
 	} else if x, ok := p.tones[t]; ok {
 		if can > colorprofile.ANSI {
-			codes = append(codes, "38;2;"+x.exact)
+			codes = append(codes, "38;"+shown(can, x.exact))
 		} else {
 			codes = append(codes, basic(x.basic))
 		}
 	}
-	background := ""
+	var behind background
 	switch {
 	case s&Found != 0:
-		background = p.found
+		behind = p.found
 	case s&Chosen != 0:
-		background = p.chosen
+		behind = p.chosen
 	case s&ChosenFaint != 0:
-		background = p.dull
+		behind = p.dull
 	}
 	switch {
-	case background == "":
+	case behind.exact == "":
+	case can > colorprofile.ANSI256:
+		codes = append(codes, "48;2;"+behind.exact)
 	case can > colorprofile.ANSI:
-		codes = append(codes, "48;2;"+background)
+		codes = append(codes, fmt.Sprintf("48;5;%d", behind.of256))
 	case s&(Chosen|Found) != 0:
 		codes = append(codes, "7")
 	}
 	return codes
+}
+
+// shown is a colour for a terminal with all colours, or with 256 of them.
+func shown(can colorprofile.Profile, exact string) string {
+	if can > colorprofile.ANSI256 {
+		return "2;" + exact
+	}
+	var c color.RGBA
+	if _, err := fmt.Sscanf(exact, "%d;%d;%d", &c.R, &c.G, &c.B); err != nil {
+		return "2;" + exact
+	}
+	c.A = 255
+	return fmt.Sprintf("5;%d", ansi.Convert256(c))
 }
 
 func basic(n int) string {

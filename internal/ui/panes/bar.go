@@ -7,39 +7,74 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 )
 
-// Bar is the control bar: how it stands, how far it is, what it costs, what needs somebody.
-func Bar(l Look, columns int) []draw.Line {
+// Bar is the control bar: how it stands, how far it is, what it costs, what needs somebody; as
+// the dashboard has it, word for word. With a line more it has the newest decision.
+func Bar(l Look, columns int, decided bool) []draw.Line {
 	x := status.Of(l.State, l.Engine, l.Now)
-	tone, sign := statusTone(x, l)
-	first := draw.Of(tone, " "+sign+" "+strings.ReplaceAll(x.Status, "_", " "))
-	if l.Past {
-		first = draw.Of(draw.Warn|draw.Bold, " AS IT WAS "+l.Now.Local().Format("Jan 2 15:04:05")).Add(draw.Dim, "  "+x.Status)
-	}
 	stage := status.QueryStage(l.State)
-	if stage.Mode != "" {
-		mode := stage.Mode
-		if stage.Autonomy != "" && string(stage.Autonomy) != mode {
-			mode += " · " + string(stage.Autonomy)
-		}
-		first = first.Add(draw.Dim, "  "+mode)
+	tone, sign := statusTone(x, l)
+	words := titled(strings.ReplaceAll(x.Status, "_", " "))
+	if x.Status == "waiting_user" {
+		words = "Waits for you"
+	}
+	if mode := cmp.Or(titled(string(stage.Autonomy)), titled(stage.Mode)); mode != "" && l.State.Session.Live() {
+		words = mode + " " + words
+	}
+	first := draw.Of(tone|draw.Bold, " "+sign+" "+words)
+	if l.Past {
+		first = draw.Of(draw.Warn|draw.Bold, " AS IT WAS "+l.Now.Local().Format("Jan 2 15:04:05")).Add(draw.Dim, "  "+words)
+	}
+	if x.TotalSteps > 0 {
+		at := min(x.TotalSteps, x.CompletedSteps+x.FailedSteps+len(x.SkippedSteps)+1)
+		first = first.Add(draw.Plain, fmt.Sprintf("  Step %d/%d", at, x.TotalSteps))
 	}
 	if spec := l.State.SpecFile(); spec != "" {
 		first = first.Add(draw.Strong, "  "+spec)
 	}
-	if x.TotalSteps > 0 {
-		first = first.Add(draw.Dim, fmt.Sprintf(" %d/%d", x.CompletedSteps, x.TotalSteps))
-	}
-	first = first.Add(draw.Plain, "  "+stepWords(l, x))
+	first = first.Add(draw.Dim, "  "+stepWords(l, x))
 	var right draw.Line
 	if n := len(status.Needs(l.State, l.Engine, l.Now)); n > 0 {
 		right = draw.Of(draw.Warn|draw.Bold, "! "+NeedWords(n)+" ")
 	}
-	return []draw.Line{draw.Between(first, right, columns), second(l, x, columns)}
+	for _, o := range action.AllAvailable(l.State, l.Context, action.Engine, "") {
+		if sign := map[string]string{"pause": "⏸", "resume": "▶", "stop": "⏹"}[o.Action]; sign != "" && o.Key != "" && columns >= 100 {
+			right = right.Add(draw.Plain, " "+sign+" "+o.Title+" ").Add(draw.Key, o.Key+" ")
+		}
+	}
+	out := []draw.Line{draw.Between(first, right, columns), second(l, x, stage, columns)}
+	if decided {
+		out = append(out, newest(l, x, columns))
+	}
+	return out
+}
+
+func titled(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// newest is the newest decision with its reason.
+func newest(l Look, x status.StatusRecord, columns int) draw.Line {
+	d := x.Decision
+	if d == nil {
+		return draw.Line(nil).Fit(columns)
+	}
+	what := d.Step
+	if d.Agent != "" {
+		what = fmt.Sprintf("%s turn %d of %s", d.Stage, d.Iteration, d.Agent)
+	}
+	if who := Called(d.Task); who != what {
+		what = who + ": " + what
+	}
+	return draw.Of(draw.Dim, "   Decided: ").Add(draw.Plain, what).Add(draw.Dim, ": "+text.OneLine(d.Why.Text)+rule(d.Why.Rule)).Fit(columns)
 }
 
 // statusTone is how a status is drawn.
@@ -64,11 +99,9 @@ func stepWords(l Look, x status.StatusRecord) string {
 	s := l.State.Session
 	switch {
 	case s.Live() && !l.Engine.Alive && !l.Past:
-		words := "the engine died; what is shown is as it was then"
-		if x.CanResume {
-			words += " (: resume)"
-		}
-		return words
+		return "the engine died; what is shown is as it was then"
+	case x.PauseKind == ralph.PausePerson:
+		return cmp.Or(pausedBy(x.PauseCause), "by a person")
 	case x.PauseCause != "":
 		return x.PauseCause
 	case x.CurrentStep != nil:
@@ -89,8 +122,16 @@ func stepWords(l Look, x status.StatusRecord) string {
 	return ""
 }
 
-// second has the agent, its retries and limits, and what is used up.
-func second(l Look, x status.StatusRecord, columns int) draw.Line {
+// pausedBy says where a person paused it: a surface is named by its command.
+func pausedBy(cause string) string {
+	if cause == "" {
+		return ""
+	}
+	return "by " + cause
+}
+
+// second has the phase, the agent, its retries and limits, and what is used up.
+func second(l Look, x status.StatusRecord, stage status.Stage, columns int) draw.Line {
 	out := draw.Of(draw.Plain, "   ")
 	add := func(tone draw.Style, words string) {
 		if words != "" {
@@ -107,11 +148,22 @@ func second(l Look, x status.StatusRecord, columns int) draw.Line {
 		}
 		return out.Add(draw.Bad, since+text.OneLine(broken)).Fit(columns)
 	}
-	agent := x.ActiveAgent
+	if x.CanResume && !l.Past {
+		return resumeLine(l).Fit(columns)
+	}
+	agent := "Agent: " + cmp.Or(titled(x.ActiveAgent), "none")
 	if x.FallbackReason != "" {
 		agent += " (fallback: " + text.Line(x.FallbackReason, 60) + ")"
 	}
-	add(draw.Accent, agent)
+	if l.State.Session.Live() {
+		add(draw.Plain, "Phase: "+cmp.Or(x.CurrentPhase, titled(strings.ToLower(stage.Stage)), "none"))
+		add(draw.Plain, agent)
+		tone := draw.Plain
+		if x.Retries > 0 {
+			tone = draw.Warn
+		}
+		add(tone, fmt.Sprintf("Retries: %d", x.Retries))
+	}
 	add(draw.Dim, ralph.Elapsed(l.State.Running(l.Now)))
 	cost := ralph.Dollars(l.State.Session.Usage.Cost)
 	if l.State.Session.Usage.Unmetered > 0 {
@@ -135,9 +187,6 @@ func second(l Look, x status.StatusRecord, columns int) draw.Line {
 	if n := u.Input + u.Output; n > 0 {
 		add(draw.Dim, many(n)+" tokens")
 	}
-	if x.Retries > 0 {
-		add(draw.Warn, text.Count(x.Retries, "retry"))
-	}
 	for _, limit := range x.Limits {
 		if !limit.Over {
 			add(draw.Warn, limit.Agent+" "+cmp.Or(limit.Words, "at its limit until "+limit.Until.Local().Format("15:04")))
@@ -149,6 +198,21 @@ func second(l Look, x status.StatusRecord, columns int) draw.Line {
 		}
 	}
 	return out.Fit(columns)
+}
+
+// resumeLine asks whether an interrupted session is to go on, with the names of what answers that.
+func resumeLine(l Look) draw.Line {
+	var out draw.Line
+	for _, o := range action.AllAvailable(l.State, l.Context, action.Engine, "") {
+		if o.Ask == "" {
+			continue
+		}
+		if out == nil {
+			out = draw.Of(draw.Warn, "   "+o.Ask)
+		}
+		out = out.Add(draw.Key, "  : "+o.Action).Add(draw.Dim, " "+strings.ToLower(o.Title))
+	}
+	return out
 }
 
 func many(n int64) string {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -36,10 +37,11 @@ const (
 	ViewReceipt
 	ViewHistory
 	ViewSpec
+	ViewService
 )
 
 func (v View) String() string {
-	return [...]string{"Asks", "Output", "Items", "Diff", "Checks", "Why", "Receipt", "History", "Spec"}[v]
+	return [...]string{"Asks", "Output", "Items", "Diff", "Checks", "Why", "Receipt", "History", "Spec", "Service"}[v]
 }
 
 // Views are the views of a row, the one that is shown first at the beginning.
@@ -54,9 +56,11 @@ func Views(r Row, t Tab) []View {
 		return []View{ViewReceipt, ViewHistory}
 	case r.File != "":
 		return []View{ViewSpec}
+	case r.About == action.Service:
+		return []View{ViewService}
 	case r.Task == "":
 		return []View{ViewAsk}
-	case t == TabPlan, t == TabMerge:
+	case t == TabPlan, t == TabMerge, t == TabThreads:
 		return []View{ViewWhy, ViewOutput, ViewItems, ViewDiff, ViewChecks, ViewReceipt, ViewHistory}
 	}
 	return task
@@ -86,6 +90,8 @@ func (d *Reader) Lines(ctx context.Context, w Wanted) []draw.Line {
 		return d.asks(ctx, w)
 	case ViewSpec:
 		return d.spec(w.Row.File)
+	case ViewService:
+		return service(w.Row.ID, w.Look)
 	case ViewReceipt:
 		return d.receipt(w)
 	case ViewHistory:
@@ -98,7 +104,7 @@ func (d *Reader) Lines(ctx context.Context, w Wanted) []draw.Line {
 	case ViewItems:
 		return d.items(t, w)
 	case ViewDiff:
-		return d.diff(t, w)
+		return d.diff(ctx, t, w)
 	case ViewChecks:
 		return checks(d.Turns.Whole(t))
 	}
@@ -151,7 +157,18 @@ func (d *Reader) asks(ctx context.Context, w Wanted) []draw.Line {
 	if !g.Answerable(w.Look.Engine.Alive, w.Look.Now) {
 		out = append([]draw.Line{draw.Of(draw.Warn, "Nobody waits for this any more: its engine is gone.")}, out...)
 	}
-	if len(detail.Changes) > 0 && !w.Look.Past {
+	if w.Look.Past {
+		return out
+	}
+	if t := w.Look.State.Task(g.Task); t != nil && t.Kind == ralph.KindResolve {
+		out = append(out, conflict(w.Look.State.Task(t.Parent))...)
+	} else if t != nil && t.Status == ralph.TaskActive && len(detail.Changed) > 0 {
+		if now := d.changed(ctx, t); len(now) > 0 {
+			out = append(append(out, nil), draw.Patch(now)...)
+		}
+		return out
+	}
+	if len(detail.Changes) > 0 {
 		patch, cut, err := d.Turns.Patch(detail.Of())
 		if err == nil && len(patch) > 0 {
 			out = append(out, nil)
@@ -230,12 +247,7 @@ func (d *Reader) receipt(w Wanted) []draw.Line {
 		if err != nil {
 			return Failed(err)
 		}
-		j, err := workspace.OpenReader(d.Env, false, false)
-		if err != nil {
-			return Failed(err)
-		}
-		defer j.Close()
-		x, err := observe.Evidence(j, then.Clone(), w.Row.Seq, nil)
+		x, err := observe.Evidence(d.History, then.Clone(), w.Row.Seq, nil)
 		if errors.Is(err, ralph.ErrNotFound) {
 			return d.happened(w)
 		}
@@ -367,7 +379,7 @@ func NotThen() []draw.Line {
 	return []draw.Line{draw.Of(draw.Dim, "What agents said and changed is no fact: it is not shown as it was. esc leads back to now.")}
 }
 
-func (d *Reader) diff(t *ralph.Task, w Wanted) []draw.Line {
+func (d *Reader) diff(ctx context.Context, t *ralph.Task, w Wanted) []draw.Line {
 	if w.Look.Past {
 		return NotThen()
 	}
@@ -375,6 +387,9 @@ func (d *Reader) diff(t *ralph.Task, w Wanted) []draw.Line {
 		if f := d.Turns.Feed(t); f != nil && f.Diff != "" {
 			head := []draw.Line{draw.Of(draw.Dim, "Changes of this turn, as the agent tells them"), nil}
 			return append(head, cutNote(draw.Patch([]byte(f.Diff)), int64(f.Cut))...)
+		}
+		if now := d.changed(ctx, t); len(now) > 0 {
+			return append([]draw.Line{draw.Of(draw.Dim, "Changed in its work tree by now, not committed"), nil}, draw.Patch(now)...)
 		}
 	}
 	patch, cut, err := d.Turns.Patch(t.ID)
@@ -385,6 +400,18 @@ func (d *Reader) diff(t *ralph.Task, w Wanted) []draw.Line {
 		return []draw.Line{draw.Of(draw.Dim, "It has changed nothing by the end of its newest turn.")}
 	}
 	return cutNote(draw.Patch(patch), cut)
+}
+
+// changed is what a turn under way has changed by now. Where git does not tell, the rest of
+// what is shown still helps.
+func (d *Reader) changed(ctx context.Context, t *ralph.Task) []byte {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	patch, err := observe.WorkDiff(ctx, d.Env, d.Root, t)
+	if err != nil {
+		return nil
+	}
+	return patch
 }
 
 // checks are the newest run of a task's checks.
@@ -426,14 +453,23 @@ func checks(t *ralph.Task) []draw.Line {
 
 // why says what a task is, where it stands and for what reason.
 func (d *Reader) why(t *ralph.Task, w Wanted) []draw.Line {
-	tone, sign := TaskSign(t.Status)
-	out := []draw.Line{draw.Of(tone, sign+" "+string(t.Status)+"  ").Add(draw.Strong, string(t.ID)+" "+t.Name)}
-	if t.Run.Reason != "" {
-		out = append(out, draw.Of(draw.Plain, t.Run.Reason))
+	if x, ok := screen.ThreadOf(w.Look.State, t.ID, w.Look.Engine, w.Look.Now); ok {
+		return append(d.thread(x, w), taskFacts(t)...)
 	}
+	tone, sign := TaskSign(t.Status)
+	name := t.Name
+	if t.IsBuild() {
+		name = string(t.ID) + " " + name
+	}
+	out := []draw.Line{draw.Of(tone, sign+" "+string(t.Status)+"  ").Add(draw.Strong, name)}
+	reason := t.Run.Reason
 	c, err := workspace.ScheduleConfig(d.Env, w.Look.State)
 	if err == nil {
 		if x := policy.Explain(w.Look.State, t.ID, c, w.Look.Now); x != nil {
+			if reason != "" && !strings.Contains(x.Words, reason) {
+				out = append(out, draw.Of(draw.Plain, reason))
+			}
+			reason = ""
 			out = append(out, nil, draw.Of(draw.Plain, x.Words))
 			for _, wait := range x.Waits {
 				out = append(out, draw.Of(draw.Warn, "  waits: ").Add(draw.Plain, wait))
@@ -448,23 +484,32 @@ func (d *Reader) why(t *ralph.Task, w Wanted) []draw.Line {
 			}
 		}
 	}
+	if reason != "" {
+		out = append(out, draw.Of(draw.Plain, reason))
+	}
 	for _, part := range []struct{ name, words string }{{"When it is done", t.Accept}, {"Notes", t.Notes}, {"Sent back", strings.Join(t.Run.Rejects, "\n")}} {
 		if part.words != "" {
 			out = append(out, nil, draw.Of(draw.Accent, part.name))
 			out = append(out, Prose(part.words)...)
 		}
 	}
+	return append(append(out, taskFacts(t)...), conflict(t)...)
+}
+
+// taskFacts are what is known of a task by its names: where it stands, what it comes after.
+func taskFacts(t *ralph.Task) []draw.Line {
+	var out []draw.Line
 	facts := []struct{ name, words string }{
 		{"Spec", t.Spec},
 		{"Comes after", text.List(t.Deps, 8)},
 		{"Tags", strings.Join(t.Tags, ", ")},
 		{"Phase", t.Phase},
-		{"Branch", t.Run.Place.Branch},
-		{"Worktree", t.Run.Place.Dir},
+		{"Branch", t.Run.Worktree.Branch},
+		{"Worktree", t.Run.Worktree.Dir},
 		{"Commit", text.ShortHash(t.Run.Commit)},
 		{"Merge", string(t.Run.Queue.State)},
 		{"Held", t.Run.Queue.GaveUp},
-		{"Conflicts", text.List(t.Run.Place.Conflicts, 8)},
+		{"Conflicts", text.List(t.Run.Worktree.Conflicts, 8)},
 	}
 	first := true
 	for _, f := range facts {
@@ -476,11 +521,22 @@ func (d *Reader) why(t *ralph.Task, w Wanted) []draw.Line {
 		}
 		out = append(out, draw.Of(draw.Dim, fmt.Sprintf("%-12s ", f.name)).Add(draw.Plain, f.words))
 	}
-	if q := t.Run.Queue.Merged; q != nil && q.Conflict != nil {
-		out = append(out, nil, draw.Of(draw.Warn, "Conflicts in "+text.List(report.ConflictPaths(q.Conflict), 8)))
-		for _, f := range q.Conflict.Files[:min(3, len(q.Conflict.Files))] {
-			out = append(out, draw.Lines([]byte(text.Cut(f.Marked, 4<<10)))...)
-		}
+	return out
+}
+
+// conflict are both sides of what a task's merge met.
+func conflict(t *ralph.Task) []draw.Line {
+	if t == nil {
+		return nil
+	}
+	q := t.Run.Queue.Merged
+	if q == nil || q.Conflict == nil {
+		return nil
+	}
+	out := []draw.Line{nil, draw.Of(draw.Warn, "Conflicts in "+text.List(report.ConflictPaths(q.Conflict), 8))}
+	for _, f := range q.Conflict.Files[:min(3, len(q.Conflict.Files))] {
+		out = append(out, nil, draw.Of(draw.Strong, f.Path))
+		out = append(out, draw.Conflict([]byte(text.Cut(f.Marked, 4<<10)))...)
 	}
 	return out
 }

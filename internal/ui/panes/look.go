@@ -17,7 +17,7 @@ type Look struct {
 	State   *ralph.State
 	Engine  status.Engine
 	Now     time.Time
-	World   action.Context
+	Context action.Context
 	Trouble string // which file cannot be read, and why
 	Broken  string // why nothing newer can be read
 	Past    bool   // it is how it was

@@ -25,12 +25,30 @@ const (
 	TabNeeds
 	TabMerge
 	TabInbox
+	TabThreads
 	TabDecisions
+	TabServices
 	Tabs
 )
 
 func (t Tab) String() string {
-	return [...]string{"Slots", "Plan", "Needs you", "Merge", "Inbox", "Decisions"}[t]
+	return [...]string{"Slots", "Plan", "Needs you", "Merge", "Inbox", "Threads", "Decisions", "Services"}[t]
+}
+
+// Short is its name where there is little room.
+func (t Tab) Short() string {
+	switch t {
+	case TabNeeds:
+		return "You"
+	case TabThreads:
+		return "Auto"
+	case TabDecisions:
+		return "Log"
+	case TabServices:
+		return "Out"
+	case TabSlots, TabPlan, TabMerge, TabInbox, Tabs:
+	}
+	return t.String()
 }
 
 // Row is one thing of a list.
@@ -39,7 +57,7 @@ type Row struct {
 	About action.Subject
 	ID    string       // of what the action is about
 	Task  ralph.TaskID // or stage, whose work is shown
-	Gate  *ralph.Gate
+	Gate  *ralph.Approval
 	File  string // of a spec
 	Seq   int64  // of a decision
 	Lines []RowLine
@@ -77,6 +95,11 @@ func Rows(t Tab, l Look, lately []screen.Happened) []Row {
 		return mergeRows(l)
 	case TabInbox:
 		return inboxRows(l)
+	case TabThreads:
+		return threadRows(l)
+	case TabServices:
+		return serviceRows(l)
+	case TabDecisions, Tabs:
 	}
 	return decisionRows(l, lately)
 }
@@ -237,7 +260,7 @@ func needRows(l Look) []Row {
 		} else if len(n.Tasks) > 0 {
 			r.About, r.ID, r.Task = action.Task, string(n.Tasks[0]), n.Tasks[0]
 		}
-		r.Lines = []RowLine{{draw.Of(draw.Warn, "! "+n.Kind), draw.Of(draw.Dim, string(r.Task))}, {Left: draw.Of(draw.Strong, "  "+text.Line(what, 300))}}
+		r.Lines = []RowLine{{draw.Of(draw.Warn, "! "+n.Kind), draw.Of(draw.Dim, Called(r.Task))}, {Left: draw.Of(draw.Strong, "  "+text.Line(what, 300))}}
 		out = append(out, r)
 	}
 	if len(out) == 0 {
@@ -265,8 +288,8 @@ func mergeRows(l Look) []Row {
 		r := Row{Key: "merge " + string(q.Task), About: action.Task, ID: string(q.Task), Task: q.Task}
 		if q.Gate != "" {
 			r.About, r.ID = action.Gate, string(q.Gate)
-			if i := slices.IndexFunc(l.State.Gates, func(g *ralph.Gate) bool { return g.ID == q.Gate }); i >= 0 {
-				r.Gate = l.State.Gates[i]
+			if i := slices.IndexFunc(l.State.Approvals, func(g *ralph.Approval) bool { return g.ID == q.Gate }); i >= 0 {
+				r.Gate = l.State.Approvals[i]
 			}
 		}
 		r.Lines = []RowLine{
@@ -337,13 +360,15 @@ func labelTone(label string) draw.Style {
 
 func decisionRows(_ Look, lately []screen.Happened) []Row {
 	var out []Row
-	for i, x := range lately {
-		r := Row{Key: fmt.Sprintf("fact %d %d", x.Seq, i), Task: x.Task, Seq: x.Seq, About: action.Task, ID: string(x.Task)}
+	for _, x := range lately {
+		r := Row{Key: fmt.Sprintf("fact %d %s", x.Seq, x.Text), Task: x.Task, Seq: cmp.Or(x.Receipt, x.Seq), About: action.Task, ID: string(x.Task)}
 		at := draw.Of(draw.Dim, x.At.Local().Format("15:04:05 "))
-		r.Key = fmt.Sprintf("fact %d %s", x.Seq, x.Text)
-		if x.Decision {
-			r.Lines = []RowLine{{at.Add(draw.Strong, x.Text), draw.Of(draw.Dim, string(x.Task))}}
-		} else {
+		switch {
+		case x.Thread != nil:
+			r.Lines = threadDecided(at, x)
+		case x.Decision:
+			r.Lines = []RowLine{{at.Add(draw.Strong, x.Text), draw.Of(draw.Dim, Called(x.Task))}, because(x.Why, x.Rule)}
+		default:
 			if x.Label != "" {
 				at = at.Add(labelTone(x.Label), x.Label+" ")
 			}
@@ -355,6 +380,29 @@ func decisionRows(_ Look, lately []screen.Happened) []Row {
 		out = append(out, Say("Nothing has been decided yet."))
 	}
 	return out
+}
+
+// because is the line below a decision.
+func because(why, rule string) RowLine {
+	x := RowLine{Left: draw.Of(draw.Dim, "         "+text.Line(why, 300))}
+	if rule != "" {
+		x.Right = draw.Of(draw.Dim, rule)
+	}
+	return x
+}
+
+// Called is how a task is named in a list: a stage by what it is for, since nobody types its id.
+func Called(id ralph.TaskID) string {
+	kind, rest, stage := strings.Cut(string(id), ":")
+	if !stage {
+		return string(id)
+	}
+	for part := range strings.SplitSeq(rest, ":") {
+		if strings.HasPrefix(part, "t-") {
+			return kind + " " + part
+		}
+	}
+	return kind
 }
 
 // Counts are what stands beside the name of a tab.
@@ -376,6 +424,10 @@ func (t Tab) Counts(l Look) string {
 		if n := len(status.QueryStage(l.State).Queue); n > 0 {
 			return fmt.Sprint(n)
 		}
+	case TabThreads:
+		return countThreads(l)
+	case TabServices:
+		return countServices(l)
 	case TabInbox:
 		if n := l.State.CountInbox(ralph.SpecPending) + l.State.CountInbox(ralph.SpecActive); n > 0 {
 			return fmt.Sprint(n)

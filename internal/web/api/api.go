@@ -20,24 +20,15 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
-	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
-// Source is the repository as the API sees it.
-type Source interface {
-	State() *ralph.State
-	Engine(s *ralph.State) status.Engine
-	Wait(ctx context.Context, seq int64) error
-	Each(after int64, visit func(ralph.Event) error) error
-	Now() time.Time
-}
-
 // Options are what the API needs from outside.
 type Options struct {
-	Source  Source
+	Source  watch.Source
 	Backend action.Backend
 	Version string
 	Beat    time.Duration // between two comments of a quiet stream
@@ -58,7 +49,7 @@ type Options struct {
 
 // Gates says what only git and files know of a gate.
 type Gates interface {
-	Detail(ctx context.Context, s *ralph.State, g *ralph.Gate) report.GateDetail
+	Detail(ctx context.Context, s *ralph.State, g *ralph.Approval) report.GateDetail
 }
 
 // Proofs decide once more: of one receipt, beginning with a state before it.
@@ -183,7 +174,7 @@ func (x *API) Document() *huma.OpenAPI { return x.doc.OpenAPI() }
 // published are the names that types have in the document since they were first in it, by
 // what Go calls them now: clients are made from them, so a name is a promise.
 func published() map[string]string {
-	return map[string]string{"action.Available": "Offer", "action.Result": "Done", "ralph.CheckResult": "GateResult"}
+	return map[string]string{"action.Available": "Offer", "action.Result": "Done", "ralph.CheckResult": "GateResult", "ralph.Approval": "Gate", "ralph.Worktree": "Place", "screen.Decision": "DecisionOnThread"}
 }
 
 // schemaName names a type in the document; the same word in another package is another type.

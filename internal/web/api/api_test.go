@@ -66,9 +66,9 @@ func (p *place) Start(context.Context, action.Start) (string, error) {
 func (p *place) RollBack(context.Context, ralph.TaskID) (string, error) { return "rolled back", nil }
 func (p *place) CleanUp(context.Context, ralph.TaskID) (string, error)  { return "cleaned up", nil }
 func (p *place) SpecFile(name, _ string) (string, error)                { return name, nil }
-func (p *place) Closed(id ralph.GateID) error                           { return report.NotOpen(id, p.j.Each) }
+func (p *place) Closed(id ralph.ApprovalID) error                       { return report.NotOpen(id, p.j.Each) }
 
-func (p *place) Detail(_ context.Context, s *ralph.State, g *ralph.Gate) report.GateDetail {
+func (p *place) Detail(_ context.Context, s *ralph.State, g *ralph.Approval) report.GateDetail {
 	d := report.GateDetailOf(s, g)
 	d.Folder = "/where/it/works"
 	return d
@@ -115,7 +115,7 @@ func open(t testing.TB, segment int64) (*place, string) {
 		ralph.SessionStarted{ID: "s", Mode: "autopilot", Auto: ralph.Autopilot}, ralph.PlanStarted{File: "a.md"},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Spec: "a.md", Name: "One", Status: ralph.TaskPending}},
 		ralph.SpecAdded{Spec: ralph.Spec{ID: "q-1", File: "b.md", Status: ralph.SpecPending}},
-		ralph.Asked{Gate: ralph.Gate{ID: "g-1", Kind: ralph.GateStart, Text: "start?"}},
+		ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStart, Text: "start?"}},
 		ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Agent: "claude"}, Why: ralph.Why{Rule: "B-006", Text: "next"}},
 	)
 	p.engine.Store(true)
@@ -221,9 +221,9 @@ func fits(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 	path, _, _ = strings.Cut(path, "?")
-	one := regexp.MustCompile(`^/(tasks|gates|receipts)/[^/]+$`).FindStringSubmatch(path)
+	one := regexp.MustCompile(`^/(tasks|threads|gates|receipts)/[^/]+$`).FindStringSubmatch(path)
 	if one != nil {
-		path = map[string]string{"tasks": "/tasks/%7Bid%7D", "gates": "/gates/%7Bid%7D", "receipts": "/receipts/%7Bseq%7D"}[one[1]]
+		path = map[string]string{"tasks": "/tasks/%7Bid%7D", "threads": "/threads/%7Bid%7D", "gates": "/gates/%7Bid%7D", "receipts": "/receipts/%7Bseq%7D"}[one[1]]
 	}
 	schema, err := c.Compile("file:///openapi.json#/paths/" + strings.ReplaceAll(api.Prefix+path, "/", "~1") + "/get/responses/200/content/application~1json/schema")
 	if err != nil {

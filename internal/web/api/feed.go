@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/follow"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 )
@@ -58,7 +59,7 @@ type item struct {
 
 // feed reads the journal once for all streams together, while there are any.
 type feed struct {
-	source   Source
+	source   watch.Source
 	panicked func(any)
 
 	mu    sync.Mutex
@@ -72,7 +73,7 @@ type feed struct {
 	err   error
 }
 
-func newFeed(source Source, panicked func(any)) *feed {
+func newFeed(source watch.Source, panicked func(any)) *feed {
 	return &feed{source: source, panicked: panicked, moved: make(chan struct{})}
 }
 

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
 )
 
 // mistaken is a repository whose facts ralph makes a mistake about.
-type mistaken struct{ Source }
+type mistaken struct{ watch.Source }
 
 func (mistaken) State() *ralph.State                       { return &ralph.State{} }
 func (mistaken) Wait(context.Context, int64) error         { return nil }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
@@ -19,6 +21,7 @@ import (
 func (x *API) histories() {
 	get(x, "/receipts", "receipts", "The decisions, newest first, a page at a time", x.receipts)
 	get(x, "/receipts/{seq}", "receipt", "One decision with what it saw, decided once more: ralph receipts <seq> --json", x.receipt)
+	get(x, "/decisions", "decisions", "What was decided on threads, newest first, a page at a time", x.decisions)
 	get(x, "/sessions", "sessions", "Every session of the journal, oldest first", x.sessions)
 	get(x, "/report", "report", "What came of a session, as ralph report --format json prints it", x.report)
 }
@@ -76,6 +79,61 @@ func (x *API) receipts(ctx context.Context, in *pageOf) (page, error) {
 	})
 	return p, err
 }
+
+// decisionsOf is the input of decisions.
+type decisionsOf struct {
+	Limit      int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"at most so many"`
+	Before     int64  `query:"before" minimum:"0" doc:"only those with a smaller seq: next of the page before"`
+	Thread     string `query:"thread" doc:"only of this thread"`
+	Action     string `query:"action" enum:"continue,review,pause,stop" doc:"only these"`
+	Overridden bool   `query:"overridden" doc:"only where the rules did something else than was advised"`
+	Stops      bool   `query:"stops" doc:"only where a stop condition was hit"`
+}
+
+// decisionPage is a page of decisions.
+type decisionPage struct {
+	Decisions []screen.Decision `json:"decisions"`
+	Next      int64             `json:"next,omitempty" doc:"before of the next page; none after the last one. A page may have fewer decisions than limit, or none, and a next: then there may be more"`
+}
+
+// decisionWindow is how many facts one page looks through at most.
+const decisionWindow = 20_000
+
+func (x *API) decisions(ctx context.Context, in *decisionsOf) (decisionPage, error) {
+	p := decisionPage{Decisions: []screen.Decision{}}
+	s := x.opt.Source.State()
+	end := s.Seq + 1
+	if in.Before > 0 {
+		end = min(end, in.Before)
+	}
+	after := max(0, end-1-decisionWindow)
+	all := screen.Decisions{}
+	err := x.alone(ctx, func() error {
+		return x.opt.Source.Each(after, func(e ralph.Event) error {
+			if e.Seq >= end {
+				return errEnough
+			}
+			all.Add(e, s)
+			return ctx.Err()
+		})
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return p, fmt.Errorf("read the decisions: %w", err)
+	}
+	list := all.List(screen.DecisionFilter{Thread: ralph.TaskID(in.Thread), Action: ralph.ThreadAction(in.Action), Overridden: in.Overridden, Stops: in.Stops})
+	if len(list) > in.Limit {
+		list = list[:in.Limit]
+		after = list[in.Limit-1].Seq - 1
+	}
+	if after > 0 {
+		p.Next = after + 1
+	}
+	p.Decisions = append(p.Decisions, list...)
+	return p, nil
+}
+
+// errEnough ends a reading of the journal.
+var errEnough = errors.New("enough was read")
 
 // numbered is the input of receipt.
 type numbered struct {

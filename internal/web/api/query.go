@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/status"
 )
 
@@ -33,9 +34,22 @@ func (x *API) queries() {
 		}
 		return status.QueryTask(t), nil
 	})
+	get(x, "/threads", "threads", "The threads of the plan, in order, as ralph thread list --json prints them", func(context.Context, *none) ([]status.Thread, error) {
+		return status.Threads(src.State()), nil
+	})
+	get(x, "/threads/{id}", "thread", "One thread: goal, state, limits, its agent's plan, the last decisions", func(_ context.Context, in *named) (status.Thread, error) {
+		t, err := status.ThreadOf(src.State(), ralph.TaskID(in.ID))
+		if err != nil {
+			return status.Thread{}, notFound("no thread %s in the plan", in.ID)
+		}
+		return t, nil
+	})
 	get(x, "/next", "next", "The tasks that would start now, best first, with each part of their scores", x.next)
 	get(x, "/inbox", "inbox", "The queue of specs, oldest first", func(context.Context, *none) ([]status.InboxRecord, error) {
 		return status.QueryInbox(src.State()), nil
+	})
+	get(x, "/services", "services", "Trackers and remotes: breaker, limit, next try, what waits or is parked, why, and what helps", func(context.Context, *none) ([]services.Row, error) {
+		return services.List(src.State(), src.Now()), nil
 	})
 	get(x, "/issues", "issues", "The open issues", func(context.Context, *none) ([]status.IssueRecord, error) {
 		return status.QueryIssues(src.State()), nil
@@ -46,7 +60,7 @@ func (x *API) queries() {
 	get(x, "/stats", "stats", "Statistics of the whole journal", func(context.Context, *none) (status.Stats, error) {
 		return status.QueryStats(src.State(), src.Now()), nil
 	})
-	get(x, "/gates", "gates", "What waits for a person, oldest first", func(context.Context, *none) ([]*ralph.Gate, error) {
+	get(x, "/gates", "gates", "What waits for a person, oldest first", func(context.Context, *none) ([]*ralph.Approval, error) {
 		return x.gates(), nil
 	})
 	get(x, "/gates/{id}", "gate", "One gate with all to decide by; of one that is closed the error says whose answer it was", x.gate)
@@ -57,19 +71,19 @@ func (x *API) queries() {
 }
 
 // gates are those that somebody waits at.
-func (x *API) gates() []*ralph.Gate {
+func (x *API) gates() []*ralph.Approval {
 	s := x.opt.Source.State()
 	engine, now := x.opt.Source.Engine(s).Alive, x.opt.Source.Now()
-	return slices.DeleteFunc(slices.Clone(status.QueryGates(s)), func(g *ralph.Gate) bool { return !g.Answerable(engine, now) })
+	return slices.DeleteFunc(slices.Clone(status.QueryGates(s)), func(g *ralph.Approval) bool { return !g.Answerable(engine, now) })
 }
 
 // gate is a gate that somebody waits at, with what git and files know of it.
 func (x *API) gate(ctx context.Context, in *named) (report.GateDetail, error) {
 	s, list := x.opt.Source.State(), x.gates()
-	i := slices.IndexFunc(list, func(g *ralph.Gate) bool { return string(g.ID) == in.ID })
+	i := slices.IndexFunc(list, func(g *ralph.Approval) bool { return string(g.ID) == in.ID })
 	switch {
 	case i < 0:
-		return report.GateDetail{}, report.NotOpen(ralph.GateID(in.ID), x.opt.Source.Each)
+		return report.GateDetail{}, report.NotOpen(ralph.ApprovalID(in.ID), x.opt.Source.Each)
 	case x.opt.Gates == nil:
 		return report.GateDetailOf(s, list[i]), nil
 	}
@@ -89,7 +103,7 @@ func (x *API) next(context.Context, *none) ([]screen.Ready, error) {
 
 // about is the input of offers.
 type about struct {
-	Subject string `query:"subject" required:"true" enum:"engine,task,gate,spec,inbox,rule,plan" doc:"what they are about"`
+	Subject string `query:"subject" required:"true" enum:"engine,task,gate,spec,inbox,rule,plan,service" doc:"what they are about"`
 	ID      string `query:"id" doc:"which task, gate, record of the inbox or rule"`
 }
 

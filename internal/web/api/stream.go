@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/observe/watch"
 	"github.com/ralph-loop/ralph/internal/status"
 )
 
@@ -227,7 +228,7 @@ type standing struct {
 	data  []byte
 }
 
-func (x *standing) status(src Source) (int64, []byte, error) {
+func (x *standing) status(src watch.Source) (int64, []byte, error) {
 	s := src.State()
 	engine := src.Engine(s)
 	x.mu.Lock()

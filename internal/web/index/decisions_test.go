@@ -25,9 +25,9 @@ func TestDecisionsAreAsAWholeReading(t *testing.T) {
 		j.add(at, "engine", ralph.SessionStarted{ID: ralph.SessionID(fmt.Sprintf("s-%da", n))},
 			ralph.TaskAdded{Task: ralph.Task{ID: id, Name: fmt.Sprintf("long %d", n), Status: ralph.TaskPending}})
 		for i := range 40 {
-			j.add(at, "engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Agent: "claude", Iteration: i + 1}, Why: ralph.Why{Rule: "B-026"}, Saw: 1})
+			j.add(at, "engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Agent: "claude", Iteration: i + 1}, Why: ralph.Why{Rule: "B-026"}, BasedOnSeq: 1})
 			if i%5 == 0 { // decided again after a crash
-				j.add(at, "engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Agent: "claude", Iteration: i + 1}, Saw: 1})
+				j.add(at, "engine", ralph.StepStarted{Task: id, Step: ralph.Turn{Agent: "claude", Iteration: i + 1}, BasedOnSeq: 1})
 			}
 			for range i % 7 {
 				j.add(at, "engine", ralph.TaskMessaged{ID: "t-s-00", Text: "meanwhile"})

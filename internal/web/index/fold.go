@@ -202,7 +202,7 @@ func (f *projection) working(e ralph.Event, before time.Time) {
 			f.busy[x.ID] = true
 		}
 	case ralph.StepStarted: // it goes on after a person's word
-		if t := f.state.Task(x.Task); t != nil && t.Status == ralph.TaskActive && (t.Run.Place.Slot > 0 || inPlace(t)) {
+		if t := f.state.Task(x.Task); t != nil && t.Status == ralph.TaskActive && (t.Run.Worktree.Slot > 0 || inPlace(t)) {
 			f.busy[x.Task] = true
 		}
 	case ralph.TaskEnded:
@@ -210,8 +210,8 @@ func (f *projection) working(e ralph.Event, before time.Time) {
 	case ralph.TaskRemoved:
 		delete(f.busy, x.ID)
 	case ralph.Asked:
-		if !x.Gate.InTurn { // who waits holds no slot
-			delete(f.busy, x.Gate.Task)
+		if !x.Approval.InTurn { // who waits holds no slot
+			delete(f.busy, x.Approval.Task)
 		}
 	}
 }
@@ -278,11 +278,11 @@ func (f *projection) decide(e ralph.Event) {
 	if !ok {
 		return
 	}
-	i := slices.IndexFunc(f.state.Gates, func(g *ralph.Gate) bool { return g.ID == x.ID })
+	i := slices.IndexFunc(f.state.Approvals, func(g *ralph.Approval) bool { return g.ID == x.ID })
 	if i < 0 {
 		return
 	}
-	g := f.state.Gates[i]
+	g := f.state.Approvals[i]
 	d := Decision{
 		Gate: g.ID, Kind: g.Kind, Task: g.Task, Text: text.Cut(g.Text, maxWords), AskedAt: g.AskedAt, At: e.At, Seq: e.Seq, Session: f.state.Session.ID,
 		Verdict: x.Verdict, Answer: text.Cut(x.Text, maxWords), By: e.By, Rule: x.Rule, WasNever: g.Never,

@@ -268,8 +268,8 @@ func TestDecided(t *testing.T) {
 	t.Parallel()
 	j := newTape()
 	j.record("s-1", start, "claude", 1)
-	ask := ralph.Gate{ID: "g-1", Kind: "operation", Task: "t-s-10", Text: "rm -rf build", AskedAt: start, InTurn: true, Never: true}
-	j.add(start, "engine", ralph.Asked{Gate: ask})
+	ask := ralph.Approval{ID: "g-1", Kind: "operation", Task: "t-s-10", Text: "rm -rf build", AskedAt: start, InTurn: true, Never: true}
+	j.add(start, "engine", ralph.Asked{Approval: ask})
 	j.add(start.Add(time.Minute), "ada", ralph.Answered{ID: "g-1", Verdict: ralph.Denied, Text: "not here"})
 	j.add(start.Add(2*time.Minute), "bob", ralph.Answered{ID: "g-1", Verdict: ralph.Approved})
 	list := read(t, j).Decided()

@@ -101,7 +101,7 @@ type Line struct {
 
 // Decision is a gate with what came of it.
 type Decision struct {
-	Gate     ralph.GateID
+	Gate     ralph.ApprovalID
 	Kind     string
 	Task     ralph.TaskID
 	Text     string

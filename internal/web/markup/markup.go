@@ -9,8 +9,6 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-
-	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Limits bound what is made of a text; zero is the value of DefaultLimits.
@@ -42,9 +40,6 @@ func (l Limits) orDefault() Limits {
 	}
 	return l
 }
-
-// Plain is a text as HTML that looks like it.
-func Plain(source []byte) string { return html.EscapeString(text.Visible(string(source))) }
 
 // note is a remark of ours among the text of others.
 func note(text string) string {

@@ -4,36 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/a-h/templ"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // BarModel is the control bar.
-type BarModel struct {
-	Status  status.StatusRecord
-	Stage   status.Stage
-	Engine  status.Engine
-	Running time.Duration // of the session, as it is now
-	Since   time.Time     // what its clock counts from; zero while it stands
-	At      int           // turns under way
-	Needs   int           // things that wait for a person
-	Gates   int           // gates among them
-	Usage   ralph.Usage
-	Trouble string // which file cannot be read, "" for none
-	Tokens  string
-	Ended   string // why the last session ended, where none runs
-	Mode    string // of that session, with which it goes on
-	Offers  []action.Available
-}
+type BarModel = page.BarModel
 
 // working reports whether a session is at work: else there is no bar.
-func (m BarModel) working() bool { return m.Engine.Alive && m.Stage.ID != "" && m.Stage.Ended == "" }
+func working(m BarModel) bool { return m.Engine.Alive && m.Stage.ID != "" && m.Stage.Ended == "" }
 
 // stateSign is the sign of a state of the engine.
 func stateSign(status string) string {
@@ -140,7 +125,7 @@ func barOffers(m BarModel) []action.Available {
 // fullAuto is the word of the switch: running, paused, stopped.
 func fullAuto(m BarModel) string {
 	switch {
-	case !m.working(), m.Status.Status == "stopping":
+	case !working(m), m.Status.Status == "stopping":
 		return "stopped"
 	case m.Status.Status == "paused", m.Status.Status == "pausing":
 		return "paused"
@@ -186,7 +171,7 @@ func tabHead(m BarModel) string {
 	if m.Needs > 0 {
 		parts = append(parts, fmt.Sprintf("(%d)", m.Needs))
 	}
-	if m.working() {
+	if working(m) {
 		parts = append(parts, stateSign(m.Status.Status))
 		if at, of := steps(m); of > 0 {
 			parts = append(parts, fmt.Sprintf("%d/%d", at, of))
@@ -198,11 +183,11 @@ func tabHead(m BarModel) string {
 // tone is the colour of the whole: what needs a person comes before what runs.
 func tone(m BarModel) string {
 	switch {
-	case m.working() && m.Status.PauseKind == ralph.PauseFailures:
+	case working(m) && m.Status.PauseKind == ralph.PauseFailures:
 		return "bad"
-	case m.Needs > 0, m.working() && m.Status.Status != "running":
+	case m.Needs > 0, working(m) && m.Status.Status != "running":
 		return "warn"
-	case m.working():
+	case working(m):
 		return "good"
 	}
 	return "idle"
@@ -224,7 +209,7 @@ func needsWords(n int) string {
 
 // barData is what scripts read of the bar: the tab's title and picture, the gates.
 func barData(m BarModel) templ.Attributes {
-	return templ.Attributes{"data-head": tabHead(m), "data-icon": iconOf(m), "data-gates": fmt.Sprint(m.Gates), "data-auto": fullAuto(m)}
+	return templ.Attributes{"data-head": tabHead(m), "data-icon": iconOf(m), "data-gates": fmt.Sprint(m.Gates), "data-auto": fullAuto(m), "data-services": m.Outside}
 }
 
 // signName is what a sign is drawn as.

@@ -56,7 +56,7 @@ func Bar(m BarModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if m.working() {
+		if working(m) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"bar\" data-state=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

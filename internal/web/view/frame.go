@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/keymap"
 )
 
 type link struct{ path, title, key string }
@@ -19,19 +20,24 @@ func links() []link {
 	return []link{
 		{"/", "Overview", "o"},
 		{"/plan", "Plan", "p"},
+		{"/threads", "Threads", "t"},
 		{"/specs", "Specs", "i"},
 		{"/gates", "Gates", "g"},
 		{"/receipts", "Receipts", "r"},
 		{"/history", "History", "h"},
+		{"/services", "Services", "e"},
 		{"/settings", "Settings", "s"},
 		{"/doctor", "Doctor", "d"},
 	}
 }
 
+// shown reports whether a page stands in the navigation: that of services where there are any.
+func (f Frame) shown(l link) bool { return l.path != "/services" || f.Bar.Outside || f.Path == l.path }
+
 // within reports whether a page belongs to an entry of the navigation: those of single
 // tasks, specs and gates stand below their lists.
 func within(path, entry string) bool {
-	below := map[string][]string{"/plan": {"/task/"}, "/specs": {"/spec/"}, "/gates": {"/gate/"}, "/receipts": {"/receipt/"}, "/history": {"/report/", "/session/", "/log"}}
+	below := map[string][]string{"/plan": {"/task/"}, "/threads": {"/decisions"}, "/specs": {"/spec/"}, "/gates": {"/gate/"}, "/receipts": {"/receipt/"}, "/history": {"/report/", "/session/", "/log"}}
 	if path == entry || entry != "/" && strings.HasPrefix(path, entry+"/") {
 		return true
 	}
@@ -53,6 +59,9 @@ func tabTitle(f Frame, p Page) string {
 // liveAttributes connect a page to the stream of its changes.
 func liveAttributes(f Frame) templ.Attributes {
 	a := templ.Attributes{"hx-headers": fmt.Sprintf(`{"X-CSRF-Token":%q}`, f.CSRF), "data-csrf": f.CSRF}
+	for name, k := range f.Keys { // the page's own keys are those of the screen
+		a["data-key-of-"+name] = k
+	}
 	if f.Live {
 		a["sse-connect"] = "/live?view=" + url.QueryEscape(f.Key) + "&have=" + f.Have
 		a["sse-swap"] = "patch"
@@ -87,3 +96,6 @@ func undoOf(c *action.Call) action.Available {
 	o.Preset.Sure = true
 	return o
 }
+
+// moveKey is the key of what moves about on a page.
+func moveKey(keys action.Keys, name string) string { return keymap.Of(keys, name)[0] }

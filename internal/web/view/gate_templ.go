@@ -162,9 +162,9 @@ func GateHead(m GateModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var9 string
-			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(whoAsks(&m.Detail.Gate, agentOf(m.Task)))
+			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(whoAsks(&m.Detail.Approval, agentOf(m.Task)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 34, Col: 64}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 34, Col: 68}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
@@ -177,7 +177,7 @@ func GateHead(m GateModel) templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 34, Col: 80}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 34, Col: 84}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {
@@ -197,7 +197,7 @@ func GateHead(m GateModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = left(&m.Detail.Gate).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = left(&m.Detail.Approval).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -248,9 +248,9 @@ func Walking(w *Walk) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 string
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(w.words())
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(walkWords(w))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 53, Col: 19}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 53, Col: 22}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
@@ -367,9 +367,9 @@ func GateAsk(m GateModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var19 string
-			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(asks(&d.Gate))
+			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(asks(&d.Approval))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 67, Col: 38}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 67, Col: 42}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 			if templ_7745c5c3_Err != nil {
@@ -392,7 +392,7 @@ func GateAsk(m GateModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if !commandSays(&d.Gate) {
+			if !commandSays(&d.Approval) {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<p class=\"gate-big\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -455,7 +455,7 @@ func GateAsk(m GateModel) templ.Component {
 				}
 			}
 			if !gateShown(d) {
-				lines, body := detailParts(&d.Gate)
+				lines, body := detailParts(&d.Approval)
 				for _, line := range lines {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "<p class=\"small\">")
 					if templ_7745c5c3_Err != nil {
@@ -833,11 +833,11 @@ func GateDecide(m GateModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = GateForms(&d.Gate, m.Offers, true).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = GateForms(&d.Approval, m.Offers, true).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if yes, no := approves(&d.Gate); yes != "" {
+			if yes, no := approves(&d.Approval); yes != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "<p class=\"muted small\">Yes: ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -904,7 +904,7 @@ func GateDecide(m GateModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = GateForms(&d.Gate, m.Last, false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = GateForms(&d.Approval, m.Last, false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1095,7 +1095,7 @@ func GateTask(m GateModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var54 string
-				templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(text.Count(t.Run.Iterations, "iteration") + ", " + dollars(t.Run.Usage.Cost))
+				templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(text.Count(t.Run.Iterations, t.Counted()) + ", " + dollars(t.Run.Usage.Cost))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `gate.templ`, Line: 208, Col: 87}
 				}

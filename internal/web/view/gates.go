@@ -12,63 +12,22 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// GatesModel is the page of all that waits for a person.
-type GatesModel struct {
-	Open  []GateRow
-	Ends  []EndRow // decided lately, by people
-	Auto  []EndRow // answered without a person, by rules and settings
-	From  int64    // the fact after which Ends and Auto were looked for
-	Rules []RuleRow
-}
+// What pages of gates show.
+type (
+	GatesModel = page.GatesModel
+	GateRow    = page.GateRow
+	EndRow     = page.EndRow
+	RuleRow    = page.RuleRow
+	GateModel  = page.GateModel
+	Walk       = page.Walk
+)
 
-// GateRow is a gate in a list.
-type GateRow struct {
-	Gate   *ralph.Gate
-	Task   string
-	Held   string
-	Gone   bool // who asked is gone: its turn runs again
-	Offers []action.Available
-}
-
-// EndRow is what became of a gate.
-type EndRow struct {
-	report.GateEnd
-	Task string
-}
-
-// RuleRow is an answer that holds from now on.
-type RuleRow struct {
-	Rule    *ralph.AnswerRule
-	What    string
-	Reach   string
-	Expired string // why it does not hold now
-	Offers  []action.Available
-}
-
-// GateModel is the page of one gate.
-type GateModel struct {
-	ID     ralph.GateID
-	Detail *report.GateDetail // nil for one that is not known
-	Task   *ralph.Task
-	Held   string
-	Checks []ralph.CheckResult // of a test gate: what is not green, and what has findings
-	Gone   bool
-	Offers []action.Available
-	End    *report.GateEnd    // nil while it is open
-	Last   []action.Available // what could be done before the end: words that were typed stay readable
-	Walk   *Walk              // it is looked for in the journal
-}
-
-// Walk is how far something is that reads the whole journal.
-type Walk struct {
-	What        string
-	Read, Total int64
-}
-
-func (w *Walk) words() string {
+// walkWords say how far a walk is.
+func walkWords(w *Walk) string {
 	if w.Read == 0 {
 		return w.What + ": waiting for its turn …"
 	}
@@ -85,58 +44,62 @@ func thousands(n int64) string {
 }
 
 // gateOf is the task that a gate is about.
-func gateOf(g *ralph.Gate) ralph.TaskID { return cmp.Or(g.About, g.Task) }
+func gateOf(g *ralph.Approval) ralph.TaskID { return cmp.Or(g.About, g.Task) }
 
 // asks says in a few words what kind of decision a gate wants.
-func asks(g *ralph.Gate) string {
+func asks(g *ralph.Approval) string {
 	switch g.Kind {
-	case ralph.GateQuestion:
+	case ralph.ApprovalQuestion:
 		return "An agent asks you"
-	case ralph.GateApproval:
+	case ralph.ApprovalRequest:
 		return "May the agent do this?"
-	case ralph.GateOperation:
+	case ralph.ApprovalOperation:
 		return "Held back: may this be done?"
-	case ralph.GateTest:
+	case ralph.ApprovalTest:
 		return "The checks are not green: let it pass?"
-	case ralph.GateMerge:
+	case ralph.ApprovalMerge:
 		return "It cannot be merged without you"
-	case ralph.GateCommit:
+	case ralph.ApprovalCommit:
 		if g.Detail != "" {
 			return "It changes settings: commit them?"
 		}
 		return "The checkout is elsewhere: commit there?"
-	case ralph.GateStart:
+	case ralph.ApprovalPush:
+		return "May the branch be pushed?"
+	case ralph.ApprovalStart:
 		return "May the session begin?"
-	case ralph.GateStep:
+	case ralph.ApprovalStep:
 		return "May this step be taken?"
 	}
 	return "It waits for you"
 }
 
 // approves says what comes of a yes and of a no.
-func approves(g *ralph.Gate) (yes, no string) {
+func approves(g *ralph.Approval) (yes, no string) {
 	switch g.Kind {
-	case ralph.GateApproval, ralph.GateOperation:
+	case ralph.ApprovalRequest, ralph.ApprovalOperation:
 		return "It is done at once.", "It is not done; the agent reads your reason and goes on."
-	case ralph.GateTest:
+	case ralph.ApprovalTest:
 		return "The work counts as it is, on exactly this tree.", "The work goes back to its agent with your reason."
-	case ralph.GateMerge:
+	case ralph.ApprovalMerge:
 		return "The work is merged as it is.", "The merge is not made; your reason goes with it."
-	case ralph.GateCommit:
+	case ralph.ApprovalCommit:
 		if g.Detail != "" {
 			return "The commit is made, with exactly these settings.", "There is no commit: the work is put away."
 		}
 		return "The commit goes on what is checked out then.", "There is no commit: the work is put away."
-	case ralph.GateStart:
+	case ralph.ApprovalPush:
+		return "The branch is pushed.", "The branch stays here, with its commit."
+	case ralph.ApprovalStart:
 		return "The session begins.", "The session ends."
-	case ralph.GateStep:
+	case ralph.ApprovalStep:
 		return "The task is worked on.", "The task is skipped."
 	}
 	return "", ""
 }
 
 // whoAsks is who waits at a gate.
-func whoAsks(g *ralph.Gate, agent string) string {
+func whoAsks(g *ralph.Approval, agent string) string {
 	switch {
 	case g.By != "":
 		return g.By
@@ -230,12 +193,12 @@ func textKey(o action.Available) string {
 const maxInList = 300
 
 // longText reports whether the list does not have all that is asked.
-func longText(g *ralph.Gate) bool {
+func longText(g *ralph.Approval) bool {
 	return text.Clip(g.Text, maxInList) != g.Text || strings.Count(g.Text, "\n") > 5
 }
 
 // quick is an answer as the list offers it: at once where it can be, without making a rule.
-func quick(g *ralph.Gate, o action.Available) action.Available {
+func quick(g *ralph.Approval, o action.Available) action.Available {
 	o.Fields = slices.DeleteFunc(slices.Clone(o.Fields), func(f action.Field) bool { return f.Name != "text" })
 	if o.Action == "answer" && len(g.Options) > 0 {
 		o.Title, o.Primary = "Other words", false
@@ -278,13 +241,13 @@ func optionKey(i int) string {
 }
 
 // textLabel is what the words of an answer are for.
-func textLabel(g *ralph.Gate, o action.Available, f action.Field) string {
+func textLabel(g *ralph.Approval, o action.Available, f action.Field) string {
 	if o.Action == "answer" && len(g.Options) > 0 {
 		return "Or in other words"
 	}
 	if o.Action == "deny" {
 		switch g.Kind {
-		case ralph.GateStart, ralph.GateStep:
+		case ralph.ApprovalStart, ralph.ApprovalStep:
 			return "Why not"
 		}
 		return "Why not, in words for the agent"
@@ -313,13 +276,13 @@ func agentOf(t *ralph.Task) string {
 func gateShown(d *report.GateDetail) bool { return len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 }
 
 // commandSays reports whether the text of a gate is its command once more.
-func commandSays(g *ralph.Gate) bool {
+func commandSays(g *ralph.Approval) bool {
 	return g.Request != nil && g.Request.Command != "" && strings.TrimSpace(g.Text) == "run "+strings.TrimSpace(g.Request.Command)
 }
 
 // detailParts is the gate's own text of what to decide by without what the request has
 // shown exactly so: lines, then what comes after them, a patch or a tool's input.
-func detailParts(g *ralph.Gate) (lines []string, body string) {
+func detailParts(g *ralph.Approval) (lines []string, body string) {
 	body = strings.TrimSpace(g.Detail)
 	q := g.Request
 	if q == nil {
@@ -359,7 +322,7 @@ const maxQA = 10
 func lastQA(list []ralph.QA) []ralph.QA { return list[max(0, len(list)-maxQA):] }
 
 func changesTitle(d *report.GateDetail) string {
-	if d.Kind == ralph.GateMerge {
+	if d.Kind == ralph.ApprovalMerge {
 		return "What the task has committed"
 	}
 	return "What the task has changed so far"

@@ -479,7 +479,7 @@ func gateQuick(r GateRow) templ.Component {
 }
 
 // gateOptions are the answers to choose from, each a button.
-func gateOptions(g *ralph.Gate, o action.Available, hold bool) templ.Component {
+func gateOptions(g *ralph.Approval, o action.Available, hold bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -651,7 +651,7 @@ func gateOption(i int, words string, hold bool) templ.Component {
 }
 
 // left is the time that a gate still has.
-func left(g *ralph.Gate) templ.Component {
+func left(g *ralph.Approval) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1292,7 +1292,7 @@ func GatesRules(m GatesModel) templ.Component {
 
 // GateForms are the answers that a gate takes, each ready to be given. Without hold they
 // can no longer be sent; they stay for the words that somebody has typed.
-func GateForms(g *ralph.Gate, offers []action.Available, hold bool) templ.Component {
+func GateForms(g *ralph.Approval, offers []action.Available, hold bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1331,7 +1331,7 @@ func GateForms(g *ralph.Gate, offers []action.Available, hold bool) templ.Compon
 	})
 }
 
-func gateForm(g *ralph.Gate, o action.Available, hold bool) templ.Component {
+func gateForm(g *ralph.Approval, o action.Available, hold bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

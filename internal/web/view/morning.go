@@ -5,16 +5,12 @@ import (
 	"net/url"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/status"
 )
 
-// MorningModel is the short form of the morning report; nil where there is nothing to say.
-type MorningModel struct {
-	*status.Morning
-	Still  []status.StillRow  // the longest
-	Landed []status.LandedRow // the newest
-	More   int                // that landed too
-}
+// MorningModel is what happened meanwhile.
+type MorningModel = page.MorningModel
 
 // stillWord is a kind of standstill as a badge has it.
 func stillWord(kind ralph.StillKind) string {

@@ -1,219 +1,43 @@
 package view
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 )
 
-// PlanHead is what stands over every picture of the plan.
-type PlanHead struct {
-	File    string
-	Total   int
-	Shares  []Share // of the progress, in the order of the bar
-	Cost    float64
-	Elapsed time.Duration
-	Phase   string // that is open
-	Offers  []action.Available
-	Tabs    []Tab
-}
-
-// Share is one part of the progress bar.
-type Share struct {
-	Stand Stand
-	Count int
-}
-
-// Tab is one way to look at the plan.
-type Tab struct {
-	Title, Address, Key string
-	Here                bool
-}
-
-// Stand is where a task stands as people see it: its status, with ready and waiting told
-// apart, and with what is done and not merged yet.
-type Stand string
-
-// The stands.
+// Where a task stands.
 const (
-	StandWaiting Stand = "waiting"
-	StandReady   Stand = "ready"
-	StandActive  Stand = "active"
-	StandMerging Stand = "merging"
-	StandDone    Stand = "done"
-	StandFailed  Stand = "failed"
-	StandBlocked Stand = "blocked"
-	StandTimeout Stand = "timeout"
-	StandSkipped Stand = "skipped"
+	StandWaiting = page.StandWaiting
+	StandReady   = page.StandReady
+	StandActive  = page.StandActive
+	StandMerging = page.StandMerging
+	StandDone    = page.StandDone
+	StandFailed  = page.StandFailed
+	StandBlocked = page.StandBlocked
+	StandTimeout = page.StandTimeout
+	StandSkipped = page.StandSkipped
 )
 
-// Card is a task on the board, in the table, and in lists of tasks.
-type Card struct {
-	ID         ralph.TaskID
-	Name       string
-	Stand      Stand
-	Phase      string
-	Priority   string
-	Tags       []string
-	Line       string // why it waits, what it says, why it ended: one line
-	Needs      bool   // it waits for a person
-	Stuck      bool
-	Scored     bool // it is ready, and Rank and Score are known
-	Rank       int
-	Score      int
-	Iterations int
-	Most       int // iterations, 0 when not known
-	Cost       float64
-	Spent      time.Duration
-	Progress   int
-	Merge      string
-	Agent      string
-	Slot       int
-	TurnAt     time.Time
-	Offers     []action.Available
-}
-
-// Column is a column of the board.
-type Column struct {
-	Key, Title string
-	Total      int
-	Cards      []Card
-	More       string // address of the rest, "" when all are shown
-}
-
-// PlanTable is the plan as a table, a page of it.
-type PlanTable struct {
-	Rows         []Card
-	From, Total  int // Rows[0] is number From, from 1
-	Before, Next string
-	Sorts        map[string]string // address that sorts by a column
-	Sorted       string
-}
-
-// PlanFilter is the filter, as the address has it, with what one can choose.
-type PlanFilter struct {
-	Status, Phase, Tag, Query, View string
-	Phases, Tags                    []string
-	Shown, Total                    int
-	Clear                           string
-}
-
-// Record is an issue or a reject.
-type Record struct {
-	ID, Text string
-	Task     bool // ID is a task's
-}
-
-// Why is how the scheduler sees a task: what `ralph why` says.
-type Why struct {
-	Words string
-	Waits []string
-	Ready bool
-	Rank  int
-	Score int
-	Parts []ScorePart
-}
-
-// ScorePart is one of the parts of a score.
-type ScorePart struct {
-	Points int
-	Reason string
-}
-
-// stands are what the filter offers.
-func stands() []Stand {
-	return []Stand{StandWaiting, StandReady, StandActive, StandMerging, StandDone, StandFailed, StandBlocked, StandTimeout, StandSkipped}
-}
+// What pages of the plan show.
+type (
+	PlanHead   = page.PlanHead
+	Share      = page.Share
+	Tab        = page.Tab
+	Stand      = page.Stand
+	Card       = page.Card
+	Column     = page.Column
+	PlanTable  = page.PlanTable
+	PlanFilter = page.PlanFilter
+	Record     = page.Record
+	Why        = page.Why
+	ScorePart  = page.ScorePart
+)
 
 func taskAddress(id ralph.TaskID) string { return "/task/" + url.PathEscape(string(id)) }
-
-// meta is the second line of a card.
-func (c Card) meta() string {
-	var parts []string
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	if c.Scored {
-		add("%s · score %d", ordinal(c.Rank), c.Score)
-	}
-	if c.Slot > 0 {
-		add("slot %d", c.Slot)
-	}
-	if c.Agent != "" && c.Stand == StandActive {
-		add("%s", c.Agent)
-	}
-	if n := c.iterations(); n != "" {
-		add("%s", n)
-	}
-	if c.Cost > 0 {
-		add("%s", dollars(c.Cost))
-	}
-	return strings.Join(parts, " · ")
-}
-
-func ordinal(n int) string {
-	if n == 1 {
-		return "next"
-	}
-	return "number " + strconv.Itoa(n)
-}
-
-// iterations is `iteration 2 of 25`, or how many there were.
-func (c Card) iterations() string {
-	switch {
-	case c.Stand == StandActive && c.Most > 0:
-		return fmt.Sprintf("iteration %d of %d", c.Iterations+1, c.Most)
-	case c.Stand == StandActive:
-		return fmt.Sprintf("iteration %d", c.Iterations+1)
-	case c.Iterations > 0:
-		return text.Count(c.Iterations, "iteration")
-	}
-	return ""
-}
-
-// words of the progress: `12 of 40 done, 2 failed`.
-func (h PlanHead) words() string {
-	var out []string
-	for _, s := range h.Shares {
-		if s.Count > 0 {
-			out = append(out, fmt.Sprintf("%d %s", s.Count, s.Stand))
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// percent of the tasks that are done.
-func (h PlanHead) percent() int {
-	for _, s := range h.Shares {
-		if s.Stand == StandDone && h.Total > 0 {
-			return 100 * s.Count / h.Total
-		}
-	}
-	return 0
-}
-
-// share is a part of the bar, in thousandths of its width.
-type share struct {
-	stand       string
-	from, width string
-}
-
-func (h PlanHead) bar() []share {
-	var out []share
-	at := 0
-	for _, s := range h.Shares {
-		if s.Count > 0 {
-			from, to := 1000*at/h.Total, 1000*(at+s.Count)/h.Total
-			out = append(out, share{string(s.Stand), strconv.Itoa(from), strconv.Itoa(to - from)})
-			at += s.Count
-		}
-	}
-	return out
-}
 
 func elapsed(d time.Duration) string { return ralph.Elapsed(d) }
 

@@ -6,61 +6,20 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/screen/history"
 )
 
-// ReceiptsModel is a page of the list of decisions.
-type ReceiptsModel struct {
-	Task, Session, Text string // what was asked for
-	Before              int64  // facts before this one; 0: the newest
-	From                int64  // the fact after which was looked
-	Rows                []report.Receipt
-	Older, Newest       string // addresses; "" for none
-}
-
-// ReceiptModel is the page of one decision.
-type ReceiptModel struct {
-	Seq      int64
-	Evidence *report.Evidence // nil while it is looked for
-	Walk     *Walk
-}
-
-// ReplayModel is the page of all that was decided again.
-type ReplayModel struct {
-	Session   string
-	Current   bool // with the settings of now
-	Seq       int64
-	Walk      *Walk
-	Replayed  *Replayed
-	At        time.Time
-	ProofWalk *Walk
-	Proved    *Proved
-	ProofAt   time.Time
-	ProofErr  string
-}
-
-// Replayed is a replay with the newest fact that it read.
-type Replayed struct {
-	report.Replay
-	Seq int64
-}
-
-// Proved is a proof with the newest fact that it read.
-type Proved struct {
-	report.Proof
-	Seq int64
-}
-
-// Came says what came of a decision.
-func Came(x *report.Receipt) string {
-	if x.Outcome != nil {
-		return x.Outcome.Words
-	}
-	return ""
-}
+// What the pages of decisions show.
+type (
+	ReceiptsModel = history.Receipts
+	ReceiptModel  = history.Receipt
+	ReplayModel   = history.Replay
+	Replayed      = history.Replayed
+	Proved        = history.Proved
+)
 
 // carried says whether a decision was carried out: a status, for its badge.
 func carried(x *report.Receipt) string {

@@ -1,39 +1,17 @@
 package view
 
-import "github.com/ralph-loop/ralph/internal/action"
+import (
+	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/screen/page"
+)
 
-// Hit is something that can be gone to.
-type Hit struct {
-	Path   string
-	ID     string
-	Name   string
-	Status string
-	Note   string
-	Keys   string
-}
-
-// FoundGroup are the places of one kind.
-type FoundGroup struct {
-	Title string
-	List  []Hit
-	Total int
-}
-
-// SearchModel is what was found.
-type SearchModel struct {
-	Query  string
-	Deeds  []PaletteEntry
-	Groups []FoundGroup
-}
-
-// PaletteEntry is an action that may be taken now, with what it is about.
-type PaletteEntry struct {
-	Action action.Available
-	Path   string // of the page that has its form
-	ID     string // "" for the engine
-	Name   string
-	Status string
-}
+// What the search shows.
+type (
+	Hit          = page.Hit
+	FoundGroup   = page.FoundGroup
+	SearchModel  = page.SearchModel
+	PaletteEntry = page.PaletteEntry
+)
 
 // Places are the pages of the navigation.
 func Places() []Hit {

@@ -1,31 +1,13 @@
 package view
 
 import (
-	"time"
-
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/chart"
-	"github.com/ralph-loop/ralph/internal/sessionreport"
+	"github.com/ralph-loop/ralph/internal/screen/history"
 )
 
 // SessionModel is the page of one session.
-type SessionModel struct {
-	Read    Reading // of the history, and then of its report
-	ID      ralph.SessionID
-	Mode    string
-	Version string
-	Status  string // of the badge
-	Ended   string // its word
-	Detail  string
-	Started time.Time
-	EndedAt time.Time
-	Older   ralph.SessionID // the session before it and after it
-	Newer   ralph.SessionID
-	LogFile bool // its agent log is still there
-
-	Report *sessionreport.Page // nil while it is being made
-	Slots  chart.Chart
-}
+type SessionModel = history.SessionModel
 
 // maxTasks bounds the table of tasks.
 const maxTasks = 500

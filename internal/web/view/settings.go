@@ -3,113 +3,44 @@ package view
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// The kinds of settings, each with its control.
-const (
-	ChoiceSetting = "choice" // one of a few words
-	CheckSetting  = "check"  // yes or no
-	WholeSetting  = "whole"  // a whole number
-	NumberSetting = "number"
-	TextSetting   = "text"
-	AreaSetting   = "area"  // a text of several lines
-	ListSetting   = "list"  // one a line
-	TableSetting  = "table" // NAME=value, one a line
-	YAMLSetting   = "yaml"  // what no form can express
+// What the settings show.
+type (
+	Setting         = page.Setting
+	SettingsProblem = page.SettingsProblem
+	SettingsFile    = page.SettingsFile
+	SettingsUndo    = page.SettingsUndo
+	SettingsPage    = page.SettingsPage
+	SettingsSection = page.SettingsSection
+	SettingsField   = page.SettingsField
+	TextPage        = page.SettingsTextPage
 )
 
-// Setting is one key of the settings as a form shows it.
-type Setting struct {
-	Key, Section, Doc string
-	Kind              string
-	Choices           []string
-	Min, Max          string
-	Example           string // of how a value is written
-	Value             string // as the form has it: secrets are `***`
-	Default           string
-	From              string // file and line, environment variable, or what the default comes from
-	InFile            bool   // the file has a line that can be taken out
-	Fixed             bool   // it cannot be changed here: From says why
-	Secret            bool
-	Later             bool // has no effect yet
-}
+// The kinds of settings.
+const (
+	ChoiceSetting = page.ChoiceSetting
+	CheckSetting  = page.CheckSetting
+	WholeSetting  = page.WholeSetting
+	NumberSetting = page.NumberSetting
+	TextSetting   = page.TextSetting
+	AreaSetting   = page.AreaSetting
+	ListSetting   = page.ListSetting
+	TableSetting  = page.TableSetting
+	YAMLSetting   = page.YAMLSetting
+)
 
-// SettingsProblem is one thing that is wrong, in the words of the command line.
-type SettingsProblem struct {
-	Key  string // "" when it is the file as a whole
-	Text string
-}
-
-// SettingsFile is ralph/config.yaml as it is now, with the defaults and the environment.
-type SettingsFile struct {
-	Path     string
-	Exists   bool
-	Hash     string // of its text
-	Settings []Setting
-	Problems []SettingsProblem // what is wrong with it now
-	Text     string            // with secrets hidden
-	TextWhy  string            // why there is no Text
-	Undo     *SettingsUndo     // what was saved last from here, while nothing else was
-}
-
-// SettingsUndo is a change that can be taken back.
-type SettingsUndo struct {
-	What string
-	At   time.Time
-}
-
-// SettingsPage is the form.
-type SettingsPage struct {
-	File     SettingsFile
-	Query    string // shows only what has these words
-	Only     string // "changed": only what is not at its default
-	Sections []SettingsSection
-	Problems []SettingsProblem // of what was sent; nothing was saved
-	Moved    bool              // the file changed after the form was made
-	Kept     string            // what was done while other changes were kept in the form
-	Shown    int
-}
-
-// SettingsSection is a part of the form.
-type SettingsSection struct {
-	ID, Title string
-	Folded    bool
-	Changed   int // how many are not at their defaults
-	Fields    []SettingsField
-}
-
-// SettingsField is a setting with what a person made of it.
-type SettingsField struct {
-	Setting
-	Typed  string // what the control shows
-	Wrong  string
-	Theirs bool // Value changed after the form was made
-}
-
-// TextPage is the file itself, to read and to edit.
-type TextPage struct {
-	File     SettingsFile
-	Typed    string
-	Problems []SettingsProblem
-	Moved    bool
-}
-
-// Differs reports whether the value is not the default.
-func (s Setting) Differs() bool { return s.Value != s.Default }
-
-// Changed reports whether the control shows something else than what holds.
-func (f SettingsField) Changed() bool { return f.Typed != f.Value }
-
-func (f SettingsField) id() string { return "set-" + strings.ReplaceAll(f.Key, ".", "-") }
+// fieldID names the control of a setting.
+func fieldID(f SettingsField) string { return "set-" + strings.ReplaceAll(f.Key, ".", "-") }
 
 // described names the elements that say what the control is about.
-func (f SettingsField) described() string {
-	ids := f.id() + "-doc"
+func described(f SettingsField) string {
+	ids := fieldID(f) + "-doc"
 	if f.Wrong != "" {
-		ids += " " + f.id() + "-wrong"
+		ids += " " + fieldID(f) + "-wrong"
 	}
 	return ids
 }

@@ -7,74 +7,18 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/web/markup"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 )
 
-// QueueModel is the inbox: what is worked on, and what comes after it.
-type QueueModel struct {
-	Rows    []QueueRow
-	More    int // that are not shown
-	Waiting int
-	Engine  bool
-	Offers  []action.Available
-}
-
-// QueueRow is a record that waits or runs.
-type QueueRow struct {
-	Spec   *ralph.Spec
-	Place  int // among those that wait, from 1; 0 for one at work
-	Offers []action.Available
-}
-
-// SpecsModel is the list of all specs.
-type SpecsModel struct {
-	Query string
-	Rows  []SpecRow
-	Total int
-	More  int // that fit the query and are not shown
-}
-
-// SpecRow is one spec.
-type SpecRow struct {
-	Name      string
-	Size      int64
-	ChangedAt time.Time
-	Missing   bool        // there is a record, and no file
-	Last      *ralph.Spec // the record that says where it stands, nil for none
-	Times     int         // it was queued
-	Progress  SpecProgress
-	Offers    []action.Available
-}
-
-// SpecProgress counts the tasks of a plan.
-type SpecProgress struct{ Done, Active, Bad, Total int }
-
-// SpecModel is the page of one spec.
-type SpecModel struct {
-	Name         string
-	Missing      bool
-	Size         int64
-	ChangedAt    time.Time
-	Cut          int64 // bytes that are not shown
-	Raw          bool
-	Text         string // HTML of internal/web/markup
-	Doc          markup.Doc
-	MoreHeadings int
-	Last         *ralph.Spec
-	Records      []*ralph.Spec // the newest first
-	MoreRecords  int
-	Offers       []action.Available
-
-	Planned      bool // the plan is its plan: what follows is known
-	Progress     SpecProgress
-	Tasks        []*ralph.Task
-	MoreTasks    int
-	Cost         float64
-	Turns        int
-	Elapsed      time.Duration
-	RunningSince time.Time // zero when nobody works on it
-}
+// What pages of specs show.
+type (
+	QueueModel   = page.QueueModel
+	QueueRow     = page.QueueRow
+	SpecsModel   = page.SpecsModel
+	SpecRow      = page.SpecRow
+	SpecProgress = page.SpecProgress
+	SpecModel    = page.SpecModel
+)
 
 // specPath is the address of a spec's page.
 func specPath(name string) string {
@@ -142,8 +86,11 @@ func bytesWord(n int64) string {
 
 // nextWords says what happens with the queue.
 func nextWords(m QueueModel) string {
-	var next string
+	next, order := "", "First in, first out"
 	for _, row := range m.Rows {
+		if row.Spec.Priority != 0 {
+			order = "By priority, then first in, first out"
+		}
 		if row.Place == 1 {
 			next = row.Spec.File
 		}
@@ -154,7 +101,7 @@ func nextWords(m QueueModel) string {
 	case next == "":
 		return "Nothing waits after this one."
 	case len(m.Rows) > 0 && m.Rows[0].Place == 0 || m.Engine:
-		return "First in, first out: " + next + " is next."
+		return order + ": " + next + " is next."
 	}
-	return "First in, first out: an engine would begin with " + next + "."
+	return order + ": an engine would begin with " + next + "."
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/screen/page"
 )
 
 // Page is what stands in the frame.
@@ -25,12 +27,77 @@ type Page struct {
 
 // Section is a part of a page that is replaced as a whole when it changes: the list of
 // a page's sections is the same as long as somebody looks at it. A section stands
-// alone: none is inside another one.
+// alone, but for those in its list, which come and go: its body says with Inner where they stand.
 type Section struct {
 	ID    string
 	Class string // of its element: how wide it stands, say
 	Once  bool   // it is sent with the page alone, not when it changes: somebody types in it
 	Body  templ.Component
+	Inner []Section // parts of it that are sent by themselves
+	Part  bool      // it is such a part
+}
+
+// class is the class of its element.
+func (s Section) class() string {
+	if s.Part {
+		return s.Class
+	}
+	return strings.TrimSpace("section " + s.Class)
+}
+
+type placeKey struct{}
+
+// In is a part of a page whose forms have names of their own: the same action may stand in the bar, too.
+func In(where string, part templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return part.Render(context.WithValue(ctx, placeKey{}, where+"-"), w)
+	})
+}
+
+// askID names the form of an action on the page.
+func askID(ctx context.Context, o action.Available) string {
+	where, _ := ctx.Value(placeKey{}).(string)
+	return "ask-" + where + o.Action + "-" + o.ID
+}
+
+type innerKey struct{}
+
+// inner are the sections inside the one that is rendered, and whether their bodies belong to it: in
+// a page they do, in a patch each has its own.
+type inner struct {
+	list  []Section
+	whole bool
+}
+
+// Whole is a section as a page has it, with those inside it.
+func Whole(s Section) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return Patch(s).Render(context.WithValue(ctx, innerKey{}, inner{s.Inner, true}), w)
+	})
+}
+
+// Alone is a section as it is sent when it changes: of those inside it only where they stand.
+func Alone(s Section) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return Patch(s).Render(context.WithValue(ctx, innerKey{}, inner{s.Inner, false}), w)
+	})
+}
+
+// Inner stands in the body of a section for those inside it.
+func Inner() templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		in, _ := ctx.Value(innerKey{}).(inner)
+		for _, s := range in.list {
+			part := place(s)
+			if in.whole {
+				part = Patch(s)
+			}
+			if err := part.Render(ctx, w); err != nil {
+				return fmt.Errorf("render %s: %w", s.ID, err)
+			}
+		}
+		return nil
+	})
 }
 
 // Frame is what stands round every page.
@@ -47,7 +114,8 @@ type Frame struct {
 	Scripts    []string // addresses, in order
 	CSRF       string
 	Bar        BarModel
-	Past       *PastModel // the way through time; nil: the page has none
+	Keys       action.Keys // that a person chose
+	Past       *PastModel  // the way through time; nil: the page has none
 }
 
 // PastModel is the way through time on a page that is a function of the state.
@@ -65,6 +133,7 @@ type PastModel struct {
 	Session string
 	Back    string // one fact earlier, "" for none
 	On      string // one fact later
+	Keys    action.Keys
 }
 
 // BarID is the control bar's section.
@@ -104,32 +173,10 @@ func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") 
 func hour(t time.Time) string { return t.Local().Format("15:04:05") }
 
 // dollars writes a cost.
-func dollars(v float64) string {
-	if v > 0 && v < 0.01 {
-		return "<$0.01"
-	}
-	return fmt.Sprintf("$%.2f", v)
-}
+func dollars(v float64) string { return page.Dollars(v) }
 
 // Amount writes a large number shortly: `1.2M`.
-func Amount(n int64) string {
-	switch {
-	case n >= 10_000_000:
-		return fmt.Sprintf("%dM", n/1_000_000)
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%dk", n/1000)
-	case n >= 1000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
-}
+func Amount(n int64) string { return page.Amount(n) }
 
 // titled writes a word with a capital letter.
-func titled(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
+func titled(s string) string { return page.Titled(s) }

@@ -17,6 +17,8 @@
     const list = rows(), at = list.indexOf(selected());
     if (list.length) select(list[at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by))]);
   };
+  // Its own keys are those of the screen, where a person chose others.
+  const own = (name, usual) => document.body.getAttribute(`data-key-of-${name}`) ?? usual;
   const inField = (el) => el.matches?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
   // A button behind More is there for its key as if it stood open.
   const behind = (el) => el.closest("details.more:not([open])");
@@ -66,7 +68,7 @@
   };
 
   const help = () => {
-    const list = new Map([["j k", "Next, previous row"], ["Enter", "Open the selected row"], ["/", "Search"], ["?", "This list"], ["Esc", "Close, leave a field"]]);
+    const list = new Map([[`${own("next", "j")} ${own("previous", "k")}`, "Next, previous row"], ["Enter", "Open the selected row"], [own("search", "/"), "Search"], [own("help", "?"), "This list"], ["Esc", "Close, leave a field"]]);
     for (const el of document.querySelectorAll("[data-key], [data-keys]")) {
       const key = el.dataset.keys ?? el.dataset.key;
       if (key && !list.has(key) && !el.closest("dialog")) list.set(key, words(el));
@@ -154,10 +156,10 @@
     }
     const onControl = e.target.closest?.("a, button, summary");
     switch (e.key) {
-      case "j": move(1); break;
-      case "k": move(-1); break;
-      case "?": help(); break;
-      case "/": palette(); break;
+      case own("next", "j"): move(1); break;
+      case own("previous", "k"): move(-1); break;
+      case own("help", "?"): help(); break;
+      case own("search", "/"): palette(); break;
       case "Enter": {
         const row = selected();
         if (!row || onControl) return;

@@ -99,6 +99,7 @@
     const waiting = document.getElementById("gates-waiting");
     write(waiting, bar.dataset.gates);
     waiting.hidden = bar.dataset.gates === "0";
+    if ("services" in bar.dataset) document.querySelector('.nav [href="/services"]').parentElement.hidden = false; // one was asked meanwhile
   };
   let planned = false;
   const after = () => {
@@ -135,7 +136,12 @@
     const field = node.closest("select") ?? node;
     return touched.has(field) || field === document.activeElement;
   };
-  Idiomorph.defaults.callbacks = { ...Idiomorph.defaults.callbacks, beforeAttributeUpdated: (name, node) => !kept(name, node) };
+  // A part of a section that is sent by itself stays when the section round it changes.
+  Idiomorph.defaults.callbacks = {
+    ...Idiomorph.defaults.callbacks,
+    beforeAttributeUpdated: (name, node) => !kept(name, node),
+    beforeNodeMorphed: (old, fresh) => !(fresh.matches?.("[data-own]") && old.id === fresh.id),
+  };
 
   // Messages go away by themselves, but not from under the pointer.
   const say = (words) => {

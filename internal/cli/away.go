@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
+	"github.com/ralph-loop/ralph/internal/workspace"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// away is a repository whose coordinator is on another machine.
+type away struct {
+	fleet fleetcmd.Fleet
+	at    fleetcmd.At
+	repo  string
+}
+
+type awayKey struct{}
+
+// awayOf is the repository that a command was given for from elsewhere.
+func awayOf(cmd *cobra.Command) (away, bool) {
+	a, ok := cmd.Context().Value(awayKey{}).(away)
+	return a, ok
+}
+
+func (a away) act(ctx context.Context, env workspace.Env, what fleetcmd.Act) (fleetcmd.Acted, error) {
+	what.Repo = a.repo
+	return a.fleet.Act(ctx, env, a.at, what)
+}
+
+// anywhere lets a command be given from any machine: with --repo the coordinator of that
+// repository carries it out.
+func anywhere(env workspace.Env, with []fleetcmd.Fleet, cmd *cobra.Command) *cobra.Command {
+	var there away
+	f := cmd.Flags()
+	f.StringVar(&there.repo, "repo", "", "of the repository with this `address`, by way of its coordinator on another machine (docs/fleet.md)")
+	f.StringVar(&there.at.Address, "fleet", "", "with --repo: `HOST:PORT` of the Temporal server (default fleet.address, else TEMPORAL_ADDRESS)")
+	run, looks := cmd.RunE, cmd.Name() == "status" || cmd.Name() == "log"
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case there.repo == "" && f.Changed("fleet"):
+			return usage("--fleet goes with --repo ADDRESS: which repository is it about?")
+		case there.repo == "":
+			return run(cmd, args)
+		case len(with) == 0:
+			return fleetcmd.Become(env)
+		}
+		there.fleet = with[0]
+		var err error
+		if there.at, _, err = settled(env, there.at); err != nil {
+			return err
+		}
+		if looks {
+			return there.look(cmd, env, args)
+		}
+		cmd.SetContext(context.WithValue(cmd.Context(), awayKey{}, there))
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+// look prints what a command that only looks says at the coordinator.
+func (a away) look(cmd *cobra.Command, env workspace.Env, args []string) error {
+	if w := cmd.Flags().Lookup("watch"); w != nil && w.Changed {
+		return usage("--watch is for the machine itself; from here `ralph log -f --repo %s` shows each change", a.repo)
+	}
+	words, follow := given(cmd, args)
+	return fleetcmd.Look(cmd.Context(), a.fleet, env, a.at, fleetcmd.Act{Repo: a.repo, Look: words}, follow)
+}
+
+// given is a command line as the coordinator is to have it: without what says where that is, and
+// without --follow, which is done here.
+func given(cmd *cobra.Command, args []string) (words []string, follow bool) {
+	words = []string{cmd.Name()}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		list, many := f.Value.(pflag.SliceValue)
+		switch {
+		case f.Name == "repo" || f.Name == "fleet" || f.Name == "directory":
+		case f.Name == "follow":
+			follow = f.Value.String() == "true"
+		case many:
+			for _, v := range list.GetSlice() {
+				words = append(words, "--"+f.Name+"="+v)
+			}
+		default:
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	if len(args) > 0 {
+		words = append(append(words, "--"), args...)
+	}
+	return words, follow
+}
+
+func newSubmit(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
+	var at fleetcmd.At
+	var repo, name string
+	var priority int
+	cmd := &cobra.Command{
+		Use: "submit <spec.md>", Short: "Queue a spec at the coordinator of a repository, from any machine", Args: cobra.ExactArgs(1),
+		Long: `Hands a spec to the coordinator of a repository, which writes it into ralph/specs and queues
+it: ` + "`ralph agent --fleet --watch`" + ` works on it next. Where no coordinator is at work the spec
+waits at the Temporal server until one is. The same spec twice, while the first waits, is one.`,
+		Example: "  ralph submit feature-x.md --repo git@host:team/app.git\n  ralph submit urgent.md --repo /srv/git/app.git --fleet 10.0.0.5:7233 --priority 5\n  ralph submit - --name hello.md --repo git@host:team/app.git <hello.md",
+	}
+	fleetAtFlags(cmd, &at)
+	f := cmd.Flags()
+	f.StringVar(&repo, "repo", "", "the `address` of the repository, just as its coordinator has it (default: the remote of this one)")
+	f.StringVar(&name, "name", "", "the `file` to write in ralph/specs (default: its own name)")
+	f.IntVar(&priority, "priority", 0, "a whole `number`: a higher one is worked on first (default: what the spec says, else 0)")
+	cmd.RunE = onlyFleet(env, with, func(fleet fleetcmd.Fleet, cmd *cobra.Command, args []string) error {
+		in, err := fleetcmd.Submitted(env, args[0], name)
+		if err != nil {
+			return err
+		}
+		if f.Changed("priority") {
+			p := strconv.Itoa(priority)
+			in.Priority = &p
+		}
+		there := away{fleet: fleet, repo: repo}
+		var remote string
+		if there.at, remote, err = settled(env, at); err != nil {
+			return err
+		}
+		if there.repo == "" {
+			root, err := workspace.FindRoot(env)
+			if err != nil {
+				return errors.Join(usage("say for which repository the spec is: --repo ADDRESS"), err)
+			}
+			if there.repo, err = fleet.Remote(cmd.Context(), env, root, remote); err != nil {
+				return err
+			}
+		}
+		done, err := there.act(cmd.Context(), env, fleetcmd.Act{Action: "queue", Input: in, Stays: true})
+		switch {
+		case err != nil:
+			return err
+		case done.Waiting:
+			fmt.Fprintf(env.Stdout, "Submitted; no coordinator of %s is at work now: the next one queues it\n", there.repo)
+		default:
+			fmt.Fprintln(env.Stdout, done.Result.Said)
+		}
+		return nil
+	})
+	return cmd
+}

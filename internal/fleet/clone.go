@@ -1,0 +1,370 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/carry"
+	"github.com/ralph-loop/ralph/internal/git/push"
+	"github.com/ralph-loop/ralph/internal/git/worktrees"
+	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/redact"
+	stepping "github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workspace"
+)
+
+// clone is a worker's repository for one coordinator: the objects, the worktrees of its tasks,
+// and ralph/ as the newest step brought it. There are no files in the checkout itself.
+type clone struct {
+	w   *Worker
+	dir string
+	url string
+
+	mu    sync.Mutex // held while files of the checkout are written and read
+	repo  *git.Repo
+	how   string // the settings that parts were opened with
+	parts *bootstrap.Parts
+
+	busyMu sync.Mutex
+	busy   map[string]*busy // by worktree
+}
+
+// busy is a step in a worktree.
+type busy struct {
+	end  context.CancelCauseFunc
+	done chan struct{}
+}
+
+// folderOf names the folder of a clone.
+func folderOf(repo, journal string) string {
+	sum := sha256.Sum256([]byte(repo + "\n" + journal))
+	return hex.EncodeToString(sum[:8])
+}
+
+// make opens the folder. A new one is an empty repository, which the first step fills.
+func (c *clone) make(ctx context.Context) error {
+	_, err := os.Stat(filepath.Join(c.dir, ".git", "config"))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = c.draft(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("open the worker's clone: %w", err)
+	}
+	c.repo, err = git.Open(ctx, proc.NewRunner(filepath.Join(c.dir, "ralph/.state/procs")), c.dir, c.w.env.Environ)
+	return err
+}
+
+// draft makes it under another name first: it is there whole or not at all.
+func (c *clone) draft(ctx context.Context) error {
+	draft := c.dir + ".draft"
+	err := errors.Join(os.RemoveAll(draft), os.RemoveAll(c.dir), os.MkdirAll(filepath.Join(draft, "ralph"), 0o700))
+	if err == nil {
+		err = initRepo(ctx, filepath.Join(c.w.o.Home, "procs"), draft, c.w.env.Environ)
+	}
+	if err == nil {
+		err = os.Rename(draft, c.dir)
+	}
+	return err
+}
+
+// initRepo makes an empty repository, on a branch that no task has.
+func initRepo(ctx context.Context, procs, dir string, environ []string) error {
+	_, said, res, err := proc.NewRunner(procs).Output(ctx, proc.Command{Args: []string{"git", "init", "-q", "-b", "worker", dir}, Dir: dir, Env: environ})
+	if err == nil && (res.Ended != proc.EndedSelf || res.Code != 0) {
+		err = fmt.Errorf("git init: %s", said)
+	}
+	return err
+}
+
+var errNewer = errors.New("a newer step has the same worktree")
+
+// enter waits until a worktree is free. Who is in it is ended: its coordinator has given it up.
+func (c *clone) enter(ctx context.Context, dir string) (context.Context, func(), error) {
+	ctx, end := context.WithCancelCause(ctx)
+	me := &busy{end: end, done: make(chan struct{})}
+	c.busyMu.Lock()
+	before := c.busy[dir]
+	c.busy[dir] = me
+	c.busyMu.Unlock()
+	leave := func() {
+		c.busyMu.Lock()
+		if c.busy[dir] == me {
+			delete(c.busy, dir)
+		}
+		c.busyMu.Unlock()
+		end(nil)
+		close(me.done)
+	}
+	if before == nil {
+		return ctx, leave, nil
+	}
+	before.end(errNewer)
+	select {
+	case <-before.done:
+		return ctx, leave, nil
+	case <-ctx.Done():
+		go func() { <-before.done; leave() }() // the worktree is still the other's
+		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// carry carries out one step.
+func (c *clone) carry(ctx context.Context, in In, said, attempt string) (Out, error) {
+	job, err := c.fetch(ctx, in)
+	if err != nil {
+		return Out{}, err
+	}
+	ctx, leave, err := c.enter(ctx, job.note.Dir)
+	if err != nil {
+		return Out{}, err
+	}
+	defer leave()
+	if err := c.prepare(ctx, job); err != nil {
+		return Out{}, err
+	}
+	tree, anew, err := c.stand(ctx, job)
+	if err != nil {
+		return Out{}, err
+	}
+	facts, parts, err := c.do(ctx, in, job, said, anew)
+	if ctx.Err() != nil {
+		return Out{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return Out{}, err
+	}
+	return c.back(ctx, in, job, tree, parts, facts, attempt)
+}
+
+// job is a step as it came.
+type job struct {
+	place   carry.Place
+	note    note
+	step    ralph.Step
+	policy  policy.Config
+	folder  string   // of the records of its turns
+	records []string // files that were in it before
+}
+
+// fetch brings the commit of a step and reads it.
+func (c *clone) fetch(ctx context.Context, in In) (*job, error) {
+	if err := (push.Refs{Repo: c.repo, URL: c.url}).Bring(ctx, in.Ref, in.Commit); err != nil {
+		return nil, err
+	}
+	j := new(job)
+	var sealed []byte
+	var err error
+	if j.place, sealed, err = carry.Unpack(ctx, c.repo, in.Commit); err != nil {
+		return nil, err
+	}
+	if j.note, err = decodeNote(sealed, c.w.seal); err != nil {
+		return nil, temporal.NewApplicationErrorWithCause(err.Error(), "note", err)
+	}
+	n := &j.note
+	j.place.Branch = n.Branch
+	j.folder = filepath.ToSlash(stepping.RecordsOf(n.Task))
+	var receipt ralph.StepStarted
+	if err := json.Unmarshal(n.Step, &receipt); err != nil {
+		return nil, fmt.Errorf("read the step: %w", err)
+	}
+	j.step = receipt.Step
+	if j.policy, err = policy.Decode(n.Policy); err != nil {
+		return nil, err
+	}
+	if n.State == nil || n.State.Job == nil || n.State.Task(n.Task) == nil {
+		return nil, fmt.Errorf("the step came without its task %s and what it is part of", n.Task)
+	}
+	return j, nil
+}
+
+// prepare makes the checkout that of the step: settings, specs, who commits, folders of turns.
+func (c *clone) prepare(ctx context.Context, j *job) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := j.note
+	records := filepath.Join(c.dir, filepath.FromSlash(j.folder))
+	if err := os.RemoveAll(records); err != nil { // another worker's turns have come since
+		return fmt.Errorf("clear the records of %s: %w", n.Task, err)
+	}
+	for _, name := range n.Turns {
+		if !fs.ValidPath(name) {
+			return fmt.Errorf("the folder of a turn is called %q", name)
+		}
+		if err := os.MkdirAll(filepath.Join(records, filepath.FromSlash(name)), 0o700); err != nil {
+			return fmt.Errorf("make the folders of turns: %w", err)
+		}
+	}
+	if err := placeFiles(c.dir, n.Files, forWorker(j.folder)); err != nil {
+		return err
+	}
+	_, j.records = listed(c.dir, j.folder)
+	for key, value := range map[string]string{"user.name": n.Name, "user.email": n.Email} {
+		if _, err := c.repo.Run(ctx, git.Call{Args: []string{"config", "--local", key, value}, Write: true}); err != nil {
+			return err
+		}
+	}
+	// HEAD has to be a commit; no files are at it.
+	if _, err := c.repo.Run(ctx, git.Call{Args: []string{"update-ref", "-m", "ralph: the newest step began here", "HEAD", j.place.Head}, Write: true}); err != nil {
+		return err
+	}
+	return c.repo.Exclude(workspace.RuntimePaths())
+}
+
+// stand makes the worktree just as it was at the coordinator. One that is so already, as the step
+// before was done here, is left alone.
+func (c *clone) stand(ctx context.Context, j *job) (tree *git.Repo, anew bool, err error) {
+	dir := filepath.Join(c.dir, filepath.FromSlash(j.note.Dir))
+	made, err := worktrees.Make(ctx, c.repo, []string{dir}, j.place.Head)
+	if err != nil {
+		return nil, false, err
+	}
+	if tree, err = c.repo.Tree(dir); err != nil {
+		return nil, false, err
+	}
+	if len(made) == 0 {
+		if is, err := carry.Look(ctx, tree); err == nil && is == j.place {
+			return tree, false, nil
+		}
+	}
+	return tree, len(made) > 0, carry.Become(ctx, tree, j.place)
+}
+
+// do carries the step out, as at the coordinator.
+func (c *clone) do(ctx context.Context, in In, j *job, said string, anew bool) ([]ralph.Fact, *bootstrap.Parts, error) {
+	env := c.w.env
+	env.Dir = c.dir
+	parts, err := c.open(ctx, env, j)
+	if err != nil {
+		return nil, nil, err
+	}
+	pc := j.policy
+	parts.Bound(&pc, env.Environ)
+	x := parts.Executor(env, pc, nil)
+	x.Setup.Copy = nil // what git does not have is not sent to other machines
+	x.DiskSpace = func() error { return workspace.DiskSpace(c.dir) }
+	x.Journal = &line{client: c.w.client, queue: coordinatorQueue(in.Base, in.Journal), id: said, task: j.note.Task, beat: in.Beat, state: j.note.State}
+	step := j.step
+	if turn, ok := step.(ralph.Turn); ok {
+		if err := parts.OpenAgent(env, turn.Agent); err != nil {
+			return nil, nil, err
+		}
+		if turn.Resume != "" && !c.hasSession(turn.Resume) {
+			turn.Resume = "" // it is on another machine: the turn begins anew, with all that it is told
+			step = turn
+		}
+	}
+	if compact, ok := step.(ralph.Compact); ok && !c.hasSession(compact.Session) {
+		compact.Session = ""
+		step = compact
+	}
+	facts, err := x.DoBrought(ctx, j.note.State, j.note.Task, step, anew)
+	for _, f := range facts {
+		if f, ok := f.(ralph.TurnEnded); ok && err == nil {
+			err = c.keepSession(f.Session)
+		}
+	}
+	return facts, parts, err
+}
+
+// open opens what a step works with by the settings that came; the same settings are opened once.
+func (c *clone) open(ctx context.Context, env workspace.Env, j *job) (*bootstrap.Parts, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := sha256.New()
+	sum.Write(j.note.Files["ralph/config.yaml"])
+	for _, k := range slices.Sorted(maps.Keys(j.note.Flags)) {
+		fmt.Fprintf(sum, "\n%s=%s", k, j.note.Flags[k])
+	}
+	how := hex.EncodeToString(sum.Sum(nil))
+	if c.parts != nil && c.how == how {
+		return c.parts, nil
+	}
+	parts, err := bootstrap.Open(ctx, env, j.note.Flags)
+	if err != nil {
+		return nil, err
+	}
+	if parts.Sandbox != nil {
+		parts.Sandbox.Isolated = true
+		parts.Repo.Shield(filepath.Join(workspace.StateDir(c.dir), "sandbox", "hooks"), func(dir string, argv []string) ([]string, error) {
+			return parts.Sandbox.Argv(dir, argv, env.Environ)
+		})
+	}
+	c.parts, c.how = parts, how
+	return parts, nil
+}
+
+// back sends what came of the step.
+func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *bootstrap.Parts, facts []ralph.Fact, attempt string) (Out, error) {
+	place, err := carry.Look(ctx, tree)
+	if err != nil {
+		return Out{}, err
+	}
+	n := note{Version: c.w.env.Version, Branch: place.Branch, Dir: j.note.Dir, Task: j.note.Task, Where: c.w.o.Name, Files: map[string][]byte{}, SentAt: time.Now()}
+	if n.Facts, err = encodeFacts(redacted(parts, facts)); err != nil {
+		return Out{}, err
+	}
+	if err := newFiles(c.dir, j.folder, j.records, n.Files); err != nil {
+		return Out{}, err
+	}
+	b, err := n.encode(c.w.seal)
+	if err != nil {
+		return Out{}, err
+	}
+	commit, err := carry.Pack(ctx, tree, place, b)
+	if err != nil {
+		return Out{}, err
+	}
+	out := Out{Ref: outRef(in.Journal, keyOf(in.Ref), attempt), Commit: commit, Worker: c.w.o.Name}
+	return out, (push.Refs{Repo: c.repo, URL: c.url}).Send(ctx, commit+":"+out.Ref)
+}
+
+// redacted are facts without the secrets that this machine knows.
+func redacted(parts *bootstrap.Parts, facts []ralph.Fact) []ralph.Fact {
+	clean := workspace.RedactFacts(func() *redact.Redactor { return parts.Redact })
+	out := make([]ralph.Fact, len(facts))
+	for i, f := range facts {
+		out[i] = clean(f)
+	}
+	return out
+}
+
+// The sessions of agents are in the home of whoever runs this worker: which ones is remembered by
+// an empty file each.
+
+func (c *clone) sessionFile(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return filepath.Join(c.w.o.Home, "sessions", hex.EncodeToString(sum[:16]))
+}
+
+func (c *clone) hasSession(id string) bool {
+	_, err := os.Stat(c.sessionFile(id))
+	return err == nil
+}
+
+func (c *clone) keepSession(id string) error {
+	if id == "" {
+		return nil
+	}
+	name := c.sessionFile(id)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return fmt.Errorf("remember the session of an agent: %w", err)
+	}
+	return os.WriteFile(name, nil, 0o600)
+}

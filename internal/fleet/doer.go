@@ -1,0 +1,398 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/carry"
+	"github.com/ralph-loop/ralph/internal/git/push"
+	"github.com/ralph-loop/ralph/internal/hook"
+	"github.com/ralph-loop/ralph/internal/session"
+	stepping "github.com/ralph-loop/ralph/internal/step"
+)
+
+// Times of the coordinator.
+const (
+	// heard is how long nothing may be heard of a worker before its step goes to another one.
+	heard = 15 * time.Second
+	// patient is how long the worker that has a tree may take to begin its next step.
+	patient = 10 * time.Second
+	// longest is how long one attempt at a step may take; the step's own limits are shorter.
+	longest = 24 * time.Hour
+	// goodbye is how long the server may take to hear that steps are given up.
+	goodbye = 5 * time.Second
+)
+
+// BeatVar makes lost workers known sooner, for tests and for networks that never stutter: a
+// duration like 3s.
+const BeatVar = "RALPH_FLEET_HEARD"
+
+// Doer carries out steps where they belong: what happens in a task's worktree on a worker, all
+// else here.
+type Doer struct {
+	in      session.FleetIn
+	client  client.Client
+	seal    sealer
+	server  Server
+	url     string
+	journal string
+	beat    time.Duration
+}
+
+var _ hook.Does = (*Doer)(nil)
+
+// Begin implements session.Fleet.
+func (p Program) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func(), error) {
+	c := in.Parts.Config.Fleet
+	d := &Doer{in: in, server: Server{At: fleetcmd.At{Address: in.Address}.Settled(in.Parts.Config), Environ: in.Env.Environ}, beat: heard}
+	if words := d.server.env(BeatVar); words != "" {
+		var err error
+		if d.beat, err = time.ParseDuration(words); err != nil || d.beat < time.Second {
+			return nil, nil, &ralph.Refusal{Why: BeatVar + "=" + words + " is no time of a second or more", Hint: "say it like 15s", Kind: ralph.ErrUsage}
+		}
+	}
+	var err error
+	if d.url, err = remote(ctx, in.Parts.Repo, c.Remote); err != nil {
+		return nil, nil, err
+	}
+	d.journal = in.Journal.State().Journal
+	if d.client, d.seal, err = d.server.dial("coordinator " + d.journal); err != nil {
+		return nil, nil, err
+	}
+	w := worker.New(d.client, coordinatorQueue(d.server.queue(), d.journal), worker.Options{WorkerStopTimeout: goodbye, MaxConcurrentActivityExecutionSize: 1000})
+	register(w)
+	w.RegisterActivityWithOptions(desk{in.Journal}.talk, activity.RegisterOptions{Name: talkActivity})
+	people := worker.New(d.client, requestQueue(d.server.queue(), d.url), worker.Options{WorkerStopTimeout: goodbye})
+	register(people)
+	people.RegisterActivityWithOptions(answerer{in.Env, in.Parts.Root, in.Journal}.act, activity.RegisterOptions{Name: actActivity})
+	for _, w := range []worker.Worker{w, people} {
+		if err := w.Start(); err != nil {
+			d.client.Close()
+			return nil, nil, fmt.Errorf("take part in the fleet at %s: %w", d.server.address(), err)
+		}
+	}
+	in.Note("steps of tasks go to the workers of %s, namespace %s, by way of %s", d.server.address(), d.server.namespace(), d.url)
+	return d, func() { d.close(w, people) }, nil
+}
+
+// remote is the address by which all machines reach the repository.
+func remote(ctx context.Context, r *git.Repo, name string) (string, error) {
+	at, err := push.AddressOf(ctx, r, cmp.Or(name, "origin"))
+	if err != nil {
+		return "", &ralph.Refusal{Why: "work travels by way of a git remote that all machines reach: " + err.Error(), Hint: "add one, or name it: fleet.remote in ralph/config.yaml", Kind: ralph.ErrUsage}
+	}
+	return at, checkURL(at)
+}
+
+// checkURL refuses an address that says a password: it would stand in Temporal.
+func checkURL(at string) error {
+	if u, err := url.Parse(at); err == nil && u.User != nil {
+		if _, secret := u.User.Password(); secret {
+			return &ralph.Refusal{Why: "the address of the git remote holds a password", Hint: "take it out (`git remote set-url`) and let git's credential helper know it, on every machine", Kind: ralph.ErrUsage}
+		}
+	}
+	return nil
+}
+
+// travels reports whether a step is carried out on a worker: what happens in the worktree of a
+// task. A worktree in the middle of a merge, or with repositories inside it, stays here.
+func (d *Doer) travels(ctx context.Context, t *ralph.Task, step ralph.Step) (bool, error) {
+	switch step.(type) {
+	case ralph.Turn, ralph.Check, ralph.Compact:
+	default:
+		return false, nil
+	}
+	if t == nil || !t.TakesSlot() || t.Kind == ralph.KindResolve || t.Run.Worktree.Dir == "" || t.Run.Worktree.Branch == "" {
+		return false, nil
+	}
+	links, err := carry.Linked(ctx, d.in.Parts.Repo, cmp.Or(t.Run.Worktree.Head, t.Run.Worktree.Base))
+	return !links, err
+}
+
+// Do implements engine.Doer.
+func (d *Doer) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
+	t := s.Task(id)
+	if ok, err := d.travels(ctx, t, step); err != nil || !ok || s.Job == nil {
+		if err != nil {
+			return nil, err
+		}
+		return d.in.Here.Do(ctx, s, id, step)
+	}
+	facts, err := d.away(ctx, s, t, step)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("step %s of %s on the fleet: %w", step.StepName(), id, err)
+	}
+	return facts, nil
+}
+
+// away has a worker carry out a step: a new one, or the one that was under way when the
+// coordinator before this one ended.
+func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step) ([]ralph.Fact, error) {
+	k, err := key(s, t, step)
+	if err != nil {
+		return nil, err
+	}
+	id := workflowID(d.server.queue(), d.journal, t.ID, k)
+	m := d.remembered(t.ID)
+	var run client.WorkflowRun
+	err = again(ctx, func() (err error) {
+		if run, err = d.attach(ctx, id); err == nil && run == nil {
+			run, err = d.begin(ctx, s, t, step, k, id, &m)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out Out
+	if err := outcome(ctx, run, &out); err != nil {
+		if ctx.Err() != nil {
+			d.giveUp(id)
+		}
+		return nil, err
+	}
+	m.Refs = append(m.Refs, out.Ref)
+	return d.take(ctx, t, k, out, m)
+}
+
+// attach finds a step that is under way, or whose outcome nobody has taken.
+func (d *Doer) attach(ctx context.Context, id string) (client.WorkflowRun, error) {
+	there, err := d.client.DescribeWorkflowExecution(ctx, id, "")
+	var none *serviceerror.NotFound
+	if errors.As(err, &none) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch there.GetWorkflowExecutionInfo().GetStatus() {
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return d.client.GetWorkflow(ctx, id, there.GetWorkflowExecutionInfo().GetExecution().GetRunId()), nil
+	}
+	return nil, nil // it was given up: a new run takes its place
+}
+
+// begin sends the worktree and all that the step depends on, and starts its workflow.
+func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *memory) (client.WorkflowRun, error) {
+	repo, err := d.in.Parts.Repo.Tree(filepath.Join(d.in.Parts.Root, filepath.FromSlash(t.Run.Worktree.Dir)))
+	if err != nil {
+		return nil, err
+	}
+	place, err := carry.Look(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	n, err := d.note(ctx, s, t, step)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.encode(d.seal)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := carry.Pack(ctx, repo, place, b)
+	if err != nil {
+		return nil, err
+	}
+	in := In{
+		Repo: d.url, Ref: inRef(d.journal, k), Commit: commit, Journal: d.journal, Task: string(t.ID), Step: step.StepName(), Base: d.server.queue(),
+		Queue: anyQueue(d.server.queue()), Limit: longest, Beat: d.beat, Patient: patient,
+	}
+	switch step := step.(type) {
+	case ralph.Turn:
+		in.Queue = agentQueue(d.server.queue(), step.Agent)
+	case ralph.Compact:
+		in.Queue = agentQueue(d.server.queue(), step.Agent)
+	}
+	if m.Worker != "" {
+		in.Prefer = hostQueue(d.server.queue(), m.Worker)
+	}
+	specs := []string{commit + ":" + in.Ref}
+	for _, old := range m.Refs { // the outcome of the step before this one is written
+		if keyOf(old) != k {
+			specs = append(specs, ":"+old)
+		}
+	}
+	if err := d.send(ctx, specs); err != nil {
+		return nil, err
+	}
+	m.Refs = []string{in.Ref}
+	if err := d.remember(t.ID, *m); err != nil {
+		return nil, err
+	}
+	return d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: coordinatorQueue(d.server.queue(), d.journal),
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+	}, stepWorkflow, in)
+}
+
+// send pushes; what is to go and is gone already is no reason to stay.
+func (d *Doer) send(ctx context.Context, specs []string) error {
+	refs := push.Refs{Repo: d.in.Parts.Repo, URL: d.url}
+	err := refs.Send(ctx, specs...)
+	if err != nil && len(specs) > 1 {
+		return refs.Send(ctx, specs[0])
+	}
+	return err
+}
+
+// note is what goes with the files.
+func (d *Doer) note(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step) (note, error) {
+	root := d.in.Parts.Root
+	n := note{Version: d.in.Env.Version, Branch: t.Run.Worktree.Branch, Dir: t.Run.Worktree.Dir, Task: t.ID, Flags: d.in.Flags, SentAt: time.Now()}
+	var err error
+	if n.Step, err = json.Marshal(ralph.StepStarted{Task: t.ID, Step: step}); err != nil {
+		return n, err
+	}
+	if n.Policy, err = d.in.Policy.Encode(); err != nil {
+		return n, err
+	}
+	cut := s.Clone() // what no turn of a task looks at stays here
+	cut.Inbox, cut.Pulls, cut.Tracked, cut.Gone, cut.Aside = nil, nil, nil, nil, nil
+	n.State = cut
+	if n.Files, err = settings(root, s.Job.File); err != nil {
+		return n, err
+	}
+	if err := take(root, recordsOf(t), n.Files); err != nil {
+		return n, err
+	}
+	n.Turns, _ = listed(root, filepath.ToSlash(stepping.RecordsOf(t.ID)))
+	if n.Name, err = d.in.Parts.Repo.Line(ctx, git.Call{Args: []string{"var", "GIT_AUTHOR_IDENT"}}); err != nil {
+		return n, err
+	}
+	name, rest, _ := strings.Cut(n.Name, " <")
+	email, _, _ := strings.Cut(rest, ">")
+	n.Name, n.Email = name, email
+	return n, nil
+}
+
+// giveUp ends a step that nobody waits for any more. Its worker hears of it with the next sign of
+// life, and ends the agent; a word that had to go through the workflow would need a coordinator.
+func (d *Doer) giveUp(id string) {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	_ = d.client.TerminateWorkflow(ctx, id, "", "given up by its coordinator") // else it ends by itself, and its outcome counts for nothing
+}
+
+// take brings what came of a step: files of the turn, the worktree as it is there, the facts.
+// It may be done again after a crash.
+func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m memory) ([]ralph.Fact, error) {
+	if keyOf(out.Ref) != k || !strings.HasPrefix(out.Ref, refsOf(d.journal)) {
+		return nil, fmt.Errorf("worker %s answers with %s, which is none of this step's", out.Worker, out.Ref)
+	}
+	repo, err := d.in.Parts.Repo.Tree(filepath.Join(d.in.Parts.Root, filepath.FromSlash(t.Run.Worktree.Dir)))
+	if err != nil {
+		return nil, err
+	}
+	if err := (push.Refs{Repo: d.in.Parts.Repo, URL: d.url}).Bring(ctx, out.Ref, out.Commit); err != nil {
+		return nil, err
+	}
+	place, sealed, err := carry.Unpack(ctx, repo, out.Commit)
+	if err != nil {
+		return nil, err
+	}
+	n, err := decodeNote(sealed, d.seal)
+	if err == nil && n.Task != t.ID {
+		err = fmt.Errorf("worker %s answers about %s", out.Worker, n.Task)
+	}
+	if err != nil {
+		return nil, err
+	}
+	facts, err := decodeFacts(n.Facts)
+	if err != nil {
+		return nil, err
+	}
+	if err := placeFiles(d.in.Parts.Root, n.Files, forCoordinator(filepath.ToSlash(stepping.RecordsOf(t.ID)))); err != nil {
+		return nil, err
+	}
+	place.Branch = t.Run.Worktree.Branch
+	if err := carry.Become(ctx, repo, place); err != nil {
+		return nil, err
+	}
+	if is, err := carry.Look(ctx, repo); err != nil || is.Tree != place.Tree {
+		return nil, errors.Join(err, fmt.Errorf("the worktree of %s is %s here and %s at worker %s: git changes its files otherwise there (core.autocrlf, filters)", t.ID, is.Tree, place.Tree, out.Worker))
+	}
+	for i, f := range facts {
+		if f, ok := f.(ralph.TurnEnded); ok { // by this clock: what follows is decided on it
+			f.Ended = time.Now().UTC().Truncate(time.Microsecond)
+			facts[i] = f
+		}
+	}
+	m.Worker = out.Worker
+	return facts, d.remember(t.ID, m)
+}
+
+// memory is what the coordinator keeps of a task: who has its worktree, and the refs that
+// nobody needs once the outcome is written.
+type memory struct {
+	Worker string   `json:"worker,omitempty"`
+	Refs   []string `json:"refs,omitempty"`
+}
+
+func (d *Doer) memoryOf(id ralph.TaskID) string {
+	return filepath.Join(d.in.Parts.Root, "ralph/.state/fleet", strings.ReplaceAll(string(id), ":", "-")+".json")
+}
+
+func (d *Doer) remembered(id ralph.TaskID) (m memory) {
+	if b, err := os.ReadFile(d.memoryOf(id)); err != nil || json.Unmarshal(b, &m) != nil {
+		return memory{} // then any worker will do
+	}
+	return m
+}
+
+func (d *Doer) remember(id ralph.TaskID, m memory) error {
+	b, err := json.Marshal(m)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(d.memoryOf(id)), 0o700)
+	}
+	if err == nil {
+		err = git.WriteFile(d.memoryOf(id), string(b))
+	}
+	if err != nil {
+		return fmt.Errorf("remember where %s is worked on: %w", id, err)
+	}
+	return nil
+}
+
+// close takes part no more, and clears the refs of steps that are over away. What it cannot clear
+// the end of the next session does.
+func (d *Doer) close(workers ...worker.Worker) {
+	for _, w := range workers {
+		w.Stop()
+	}
+	d.client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	refs := push.Refs{Repo: d.in.Parts.Repo, URL: d.url}
+	left, err := refs.List(ctx, refsOf(d.journal))
+	if err == nil && len(left) > 0 {
+		for i := range left {
+			left[i] = ":" + left[i]
+		}
+		err = refs.Send(ctx, left...)
+	}
+	if err != nil {
+		d.in.Note("refs below %s stay at the remote until the next session ends: %v", refsOf(d.journal), err)
+	}
+	_ = os.RemoveAll(filepath.Dir(d.memoryOf("x"))) // who has which worktree says nothing any more
+}

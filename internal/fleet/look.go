@@ -1,0 +1,221 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/carry"
+	"github.com/ralph-loop/ralph/internal/git/push"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workspace"
+)
+
+// Program is the fleet as commands need it.
+type Program struct{}
+
+var _ fleetcmd.Fleet = Program{}
+
+// controlQueue is that of one worker of any version, for what `ralph fleet` asks it.
+func controlQueue(base, name string) string { return base + "/control/" + name }
+
+// Probe is what a worker says of itself.
+type Probe struct {
+	Name  string
+	Words []string // what it did
+	Wrong []string // what is missing, with what to do
+}
+
+// probe is the activity that tries a step end to end, without an agent: fetch, worktree, push.
+func (w *Worker) probe(ctx context.Context, in Look) (Probe, error) {
+	out := Probe{Name: w.o.Name}
+	wrong := func(err error) { out.Wrong = append(out.Wrong, err.Error()) }
+	for _, a := range w.o.Agents {
+		out.Words = append(out.Words, "agent "+a)
+	}
+	if err := workspace.DiskSpace(w.o.Home); err != nil {
+		wrong(err)
+	}
+	if in.Repo == "" {
+		return out, nil
+	}
+	if !slices.Contains(w.o.Repos, in.Repo) {
+		wrong(fmt.Errorf("it does not work for %s: start it with --repo %s", in.Repo, in.Repo))
+		return out, nil
+	}
+	dir := filepath.Join(w.o.Home, "repos", folderOf(in.Repo, "probe"))
+	c := &clone{w: w, dir: dir, url: in.Repo, busy: map[string]*busy{}}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := c.make(ctx); err != nil {
+		wrong(err)
+		return out, nil
+	}
+	began := time.Now()
+	if err := tryPush(ctx, c.repo, in.Repo, w.o.Name); err != nil {
+		wrong(err)
+		return out, nil
+	}
+	out.Words = append(out.Words, fmt.Sprintf("pushed and deleted a ref at %s in %s", in.Repo, time.Since(began).Round(time.Millisecond)))
+	return out, nil
+}
+
+// tryPush pushes a commit of nothing, and takes its ref away again.
+func tryPush(ctx context.Context, r *git.Repo, url, name string) error {
+	nothing, err := carry.Empty(ctx, r)
+	if err != nil {
+		return err
+	}
+	commit, err := carry.Pack(ctx, r, nothing, []byte("probe"))
+	if err != nil {
+		return err
+	}
+	refs, ref := push.Refs{Repo: r, URL: url}, push.Space+"probe/"+name
+	if err := refs.Send(ctx, commit+":"+ref); err != nil {
+		return err
+	}
+	return refs.Send(ctx, ":"+ref)
+}
+
+// seen is a worker as the server knows it.
+type seen struct {
+	announced
+	At time.Time `json:"last_seen"`
+}
+
+// workers are those that the server has heard of in the last minutes.
+func workers(ctx context.Context, c client.Client, base string) ([]seen, error) {
+	there, err := c.DescribeTaskQueue(ctx, seenQueue(base), enums.TASK_QUEUE_TYPE_ACTIVITY)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server for its workers: %w", err)
+	}
+	var list []seen
+	for _, p := range there.GetPollers() {
+		s := seen{At: p.GetLastAccessTime().AsTime()}
+		if json.Unmarshal([]byte(p.GetIdentity()), &s.announced) == nil {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b seen) int {
+		if a.Name != b.Name {
+			return strings.Compare(a.Name, b.Name)
+		}
+		return b.At.Compare(a.At)
+	})
+	return slices.CompactFunc(list, func(a, b seen) bool { return a.Name == b.Name }), nil
+}
+
+// underWay are the steps that are carried out or wait.
+func underWay(ctx context.Context, c client.Client, s Server) ([]fleetcmd.Step, error) {
+	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: s.namespace(), Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", stepWorkflow),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask the server for the steps under way: %w", err)
+	}
+	var out []fleetcmd.Step
+	for _, e := range list.GetExecutions() {
+		id := e.GetExecution().GetWorkflowId()
+		parts := strings.Split(id, "/")
+		if len(parts) != 4 || parts[0] != s.queue() {
+			continue
+		}
+		step := fleetcmd.Step{Journal: parts[1], Task: parts[2], Since: e.GetStartTime().AsTime()}
+		if d, err := c.DescribeWorkflowExecution(ctx, id, ""); err == nil && len(d.GetPendingActivities()) > 0 {
+			p := d.GetPendingActivities()[0]
+			var who announced
+			if json.Unmarshal([]byte(p.GetLastWorkerIdentity()), &who) == nil {
+				step.Worker = who.Name
+			}
+			step.Attempt = int(p.GetAttempt())
+			step.Waits = p.GetState() == enums.PENDING_ACTIVITY_STATE_SCHEDULED
+			step.Trouble = p.GetLastFailure().GetMessage()
+		}
+		out = append(out, step)
+	}
+	slices.SortFunc(out, func(a, b fleetcmd.Step) int { return a.Since.Compare(b.Since) })
+	return out, nil
+}
+
+// Look implements fleetcmd.Fleet.
+func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (fleetcmd.View, error) {
+	s := Server{At: at, Environ: env.Environ}
+	c, k, err := s.dial("ralph fleet")
+	if err != nil {
+		return fleetcmd.View{}, err
+	}
+	defer c.Close()
+	v := fleetcmd.View{Address: s.address(), Namespace: s.namespace()}
+	list, err := workers(ctx, c, s.queue())
+	if err != nil {
+		return v, err
+	}
+	for _, w := range list {
+		f := fleetcmd.Worker{Name: w.Name, Agents: w.Agents, Slots: w.Slots, Version: w.Version, Pid: w.Pid, Seen: w.At}
+		if w.Revision != revision() {
+			f.Wrong = append(f.Wrong, "is another version of ralph and gets no steps of this one: install "+env.Version+" there")
+		}
+		if w.Key != k.fingerprint() {
+			f.Wrong = append(f.Wrong, "has another "+KeyVar+" than this machine")
+		}
+		v.Workers = append(v.Workers, f)
+	}
+	v.Steps, err = underWay(ctx, c, s)
+	return v, err
+}
+
+// Ask implements fleetcmd.Fleet: it drains or tries one worker.
+func (p Program) Ask(ctx context.Context, env workspace.Env, at fleetcmd.At, what fleetcmd.Ask) (fleetcmd.Answer, error) {
+	s := Server{At: at, Environ: env.Environ}
+	c, _, err := s.dial("ralph fleet")
+	if err != nil {
+		return fleetcmd.Answer{}, err
+	}
+	defer c.Close()
+	queue := s.queue() + "/ask/" + rand.Text()
+	w := worker.New(c, queue, worker.Options{LocalActivityWorkerOnly: true}) // carries the workflow alone
+	register(w)
+	if err := w.Start(); err != nil {
+		return fleetcmd.Answer{}, fmt.Errorf("ask worker %s: %w", what.Worker, err)
+	}
+	defer w.Stop()
+	in := Look{Activity: probeActivity, Queue: controlQueue(s.queue(), what.Worker), Repo: what.Repo, Patient: 10 * time.Second}
+	if what.Drain {
+		in.Activity = drainActivity
+	}
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: queue, TaskQueue: queue}, lookWorkflow, in)
+	if err != nil {
+		return fleetcmd.Answer{}, fmt.Errorf("ask worker %s: %w", what.Worker, err)
+	}
+	var out Probe
+	err = run.Get(ctx, &out)
+	var late *temporal.TimeoutError
+	if errors.As(err, &late) {
+		return fleetcmd.Answer{}, &ralph.Refusal{Why: "worker " + what.Worker + " does not answer", Hint: "`ralph fleet workers` shows when it was seen last", Kind: ralph.ErrNotFound}
+	}
+	return fleetcmd.Answer{Words: out.Words, Wrong: out.Wrong}, err
+}
+
+// Remote implements fleetcmd.Fleet.
+func (p Program) Remote(ctx context.Context, env workspace.Env, root, name string) (string, error) {
+	r, err := git.Open(ctx, proc.NewRunner(filepath.Join(root, "ralph/.state/procs")), root, env.Environ)
+	if err != nil {
+		return "", err
+	}
+	return remote(ctx, r, name)
+}

@@ -1,0 +1,213 @@
+package fleet
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// note is what goes with the files of a worktree, to a worker and back.
+type note struct {
+	Version string // of the ralph that wrote it
+	Branch  string
+	Dir     string // of the worktree, relative to the repository
+	// To a worker: the step, and all that it depends on.
+	Step     json.RawMessage   `json:",omitempty"` // as in its receipt
+	Task     ralph.TaskID      `json:",omitempty"`
+	State    *ralph.State      `json:",omitempty"`
+	Policy   json.RawMessage   `json:",omitempty"`
+	Flags    map[string]string `json:",omitempty"` // settings of the command line
+	Name     string            `json:",omitempty"` // who commits
+	Email    string            `json:",omitempty"`
+	Turns    []string          `json:",omitempty"` // folders of turns that are there already
+	SentAt   time.Time         `json:",omitzero"`
+	Anywhere bool              `json:",omitempty"` // the session of the agent is not needed
+	// Both ways: files by their path, relative to the repository.
+	Files map[string][]byte `json:",omitempty"`
+	// Back: the outcome.
+	Facts []json.RawMessage `json:",omitempty"`
+	Where string            `json:",omitempty"` // who did it
+}
+
+// maxNote bounds what a note may be when it is open: records of turns are bounded each, too.
+const maxNote = 512 << 20
+
+// encode makes a note small.
+func (n note) encode(k sealer) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := errors.Join(json.NewEncoder(z).Encode(n), z.Close()); err != nil {
+		return nil, fmt.Errorf("write what travels: %w", err)
+	}
+	return k.seal(b.Bytes())
+}
+
+func decodeNote(b []byte, k sealer) (note, error) {
+	var n note
+	b, err := k.open(b)
+	if err != nil {
+		return n, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err == nil {
+		err = json.NewDecoder(io.LimitReader(z, maxNote)).Decode(&n)
+	}
+	if err != nil {
+		return n, fmt.Errorf("read what travelled: %w", err)
+	}
+	return n, nil
+}
+
+// encodeFacts writes facts as the journal has them.
+func encodeFacts(facts []ralph.Fact) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	for _, f := range facts {
+		line, err := ralph.MarshalEvent(&ralph.Event{Fact: f})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+func decodeFacts(lines []json.RawMessage) ([]ralph.Fact, error) {
+	var out []ralph.Fact
+	for _, l := range lines {
+		e, err := ralph.UnmarshalEvent(l)
+		if err != nil {
+			return nil, fmt.Errorf("read the outcome of a step: %w", err)
+		}
+		out = append(out, e.Fact)
+	}
+	return out, nil
+}
+
+// settings are the files that a step needs of the checkout: how ralph is set up, and the spec.
+func settings(root, spec string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	names := []string{"ralph/config.yaml"}
+	if spec != "" {
+		names = append(names, "ralph/specs/"+spec)
+	}
+	prompts, err := filepath.Glob(filepath.Join(root, "ralph/prompts/*.md"))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range prompts {
+		names = append(names, "ralph/prompts/"+filepath.Base(p))
+	}
+	return files, take(root, names, files)
+}
+
+// take reads files; one that is not there is none.
+func take(root string, names []string, into map[string][]byte) error {
+	at, err := os.OpenRoot(root) // a link must not lead out of the repository
+	if err != nil {
+		return fmt.Errorf("read what travels: %w", err)
+	}
+	defer at.Close()
+	for _, name := range names {
+		b, err := at.ReadFile(filepath.FromSlash(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("read what travels: %w", err)
+		default:
+			into[name] = b
+		}
+	}
+	return nil
+}
+
+// recordsOf are the files that the facts of a task name: outputs of checks, whole.
+func recordsOf(t *ralph.Task) []string {
+	var names []string
+	for _, ran := range []*ralph.ChecksRan{t.Run.Checks, t.Run.Red} {
+		if ran != nil && ran.Path() != "" {
+			names = append(names, ran.Path())
+		}
+	}
+	return names
+}
+
+// newFiles are the files of a folder of turns that were not there before.
+func newFiles(root, folder string, before []string, into map[string][]byte) error {
+	at := filepath.Join(root, filepath.FromSlash(folder))
+	return filepath.WalkDir(at, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(at, name)
+		rel = filepath.ToSlash(rel)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil || !d.Type().IsRegular() || slices.Contains(before, rel):
+			return err
+		}
+		return take(root, []string{path.Join(folder, rel)}, into)
+	})
+}
+
+// listed are the names in a folder of turns, files by their path in it.
+func listed(root, folder string) (turns, files []string) {
+	at := filepath.Join(root, filepath.FromSlash(folder))
+	_ = filepath.WalkDir(at, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(at, name)
+		if rel = filepath.ToSlash(rel); err != nil || rel == "." {
+			return nil //nolint:nilerr // it is not there: nothing is
+		}
+		if d.IsDir() {
+			turns = append(turns, rel)
+		} else {
+			files = append(files, rel)
+		}
+		return nil
+	})
+	return turns, files
+}
+
+// place writes files that travelled. Only what allowed says may come.
+func placeFiles(root string, files map[string][]byte, allowed func(name string) bool) error {
+	at, err := os.OpenRoot(root)
+	if err != nil {
+		return fmt.Errorf("write what travelled: %w", err)
+	}
+	defer at.Close()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if path.Clean(name) != name || !fs.ValidPath(name) || !allowed(name) {
+			return fmt.Errorf("write what travelled: %q has no business here", name)
+		}
+		err := at.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o700)
+		if err == nil {
+			err = at.WriteFile(filepath.FromSlash(name), files[name], 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("write what travelled: %w", err)
+		}
+	}
+	return nil
+}
+
+// forWorker are the files that may come to a worker.
+func forWorker(folder string) func(string) bool {
+	return func(name string) bool {
+		return name == "ralph/config.yaml" || strings.HasPrefix(name, "ralph/specs/") || strings.HasPrefix(name, "ralph/prompts/") || strings.HasPrefix(name, folder+"/")
+	}
+}
+
+// forCoordinator are those that may come back: records of the task.
+func forCoordinator(folder string) func(string) bool {
+	return func(name string) bool { return strings.HasPrefix(name, folder+"/") }
+}

@@ -1,0 +1,230 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+)
+
+func sealerOf(t *testing.T, b byte) sealer {
+	t.Helper()
+	k, err := newSealer(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// With a key nothing of a note or a payload can be read, and what has another seal or none is
+// refused; so does who has no key refuse what is sealed.
+func TestSealed(t *testing.T) {
+	t.Parallel()
+	k, other := sealerOf(t, 1), sealerOf(t, 2)
+	n := note{Task: "t-1", Files: map[string][]byte{"ralph/specs/x.md": []byte("the secret plan")}}
+	b, err := n.encode(k)
+	if err != nil || bytes.Contains(b, []byte("secret")) || !bytes.HasPrefix(b, []byte(magic)) {
+		t.Fatalf("%v: %q", err, b)
+	}
+	if back, err := decodeNote(b, k); err != nil || string(back.Files["ralph/specs/x.md"]) != "the secret plan" {
+		t.Errorf("back: %+v, %v", back, err)
+	}
+	for _, wrong := range []sealer{other, {}} {
+		if _, err := decodeNote(b, wrong); !errors.Is(err, errSealed) {
+			t.Errorf("another key: %v", err)
+		}
+	}
+	open, err := n.encode(sealer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeNote(open, k); !errors.Is(err, errSealed) {
+		t.Errorf("not sealed at all, where a key is set: %v", err)
+	}
+	if k.fingerprint() == other.fingerprint() || (sealer{}).fingerprint() != "none" {
+		t.Error("fingerprints do not tell keys apart")
+	}
+	dc := k.dataConverter()
+	p, err := dc.ToPayload(Talk{By: "who asks"})
+	if err != nil || bytes.Contains(p.GetData(), []byte("who asks")) {
+		t.Errorf("payload: %v, %q", err, p.GetData())
+	}
+	var back Talk
+	if err := dc.FromPayload(p, &back); err != nil || back.By != "who asks" {
+		t.Errorf("payload back: %+v, %v", back, err)
+	}
+	clear, err := converter.GetDefaultDataConverter().ToPayload(Talk{By: "anybody"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (codec{k}).Decode([]*commonpb.Payload{clear}); !errors.Is(err, errSealed) {
+		t.Errorf("a payload in the clear: %v", err)
+	}
+}
+
+// What a worker sends back goes into the records of its task and nowhere else, and what comes to
+// a worker into ralph's own folders.
+func TestFilesHaveTheirPlace(t *testing.T) {
+	t.Parallel()
+	folder := "ralph/.state/tasks/t-1"
+	for name, ok := range map[string]bool{
+		folder + "/1/output.log": true, folder + "/../t-2/1/x": false, "ralph/.state/journal.jsonl": false, "../x": false, "/etc/passwd": false,
+		".git/hooks/post-checkout": false, "ralph/config.yaml": false, folder + "x/y": false,
+	} {
+		root := t.TempDir()
+		err := placeFiles(root, map[string][]byte{name: []byte("x")}, forCoordinator(folder))
+		if _, there := os.Stat(filepath.Join(root, name)); (err == nil) != ok || ok && there != nil {
+			t.Errorf("%s: %v, %v", name, err, there)
+		}
+	}
+	root, out := t.TempDir(), t.TempDir()
+	if err := os.Symlink(out, filepath.Join(root, "ralph")); err != nil {
+		t.Fatal(err)
+	}
+	if err := placeFiles(root, map[string][]byte{folder + "/1/x": nil}, forCoordinator(folder)); err == nil {
+		t.Error("a link led out of the repository")
+	}
+	if err := placeFiles(t.TempDir(), map[string][]byte{"ralph/hooks/pre-turn": nil}, forWorker(folder)); err == nil {
+		t.Error("a hook came to a worker")
+	}
+}
+
+// The same decision has the same key after a restart of the coordinator; another turn, another
+// try of the task and another journal have others. What shrinks while time passes is no part of it.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	of := func(change func(s *ralph.State, t *ralph.Task, turn *ralph.Turn)) string {
+		task := &ralph.Task{ID: "t-1"}
+		task.Run.Iterations, task.Run.LastAt, task.Run.Worktree.Base = 2, at, "b"
+		s, turn := &ralph.State{Journal: "j"}, ralph.Turn{Agent: "claude", Iteration: 3, Timeout: time.Hour, MaxCost: 3}
+		if change != nil {
+			change(s, task, &turn)
+		}
+		k, err := key(s, task, turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	same := of(nil)
+	for name, change := range map[string]func(s *ralph.State, t *ralph.Task, turn *ralph.Turn){
+		"less time":   func(_ *ralph.State, _ *ralph.Task, turn *ralph.Turn) { turn.Timeout = time.Minute },
+		"less money":  func(_ *ralph.State, _ *ralph.Task, turn *ralph.Turn) { turn.MaxCost, turn.Reserve.Cost = 1, 1 },
+		"a new owner": func(s *ralph.State, t *ralph.Task, _ *ralph.Turn) { s.Session.ID, t.Run.InFlight = "s2", 77 },
+	} {
+		if of(change) != same {
+			t.Errorf("%s makes another step of it", name)
+		}
+	}
+	for name, change := range map[string]func(s *ralph.State, t *ralph.Task, turn *ralph.Turn){
+		"turn":    func(_ *ralph.State, _ *ralph.Task, turn *ralph.Turn) { turn.Iteration++ },
+		"words":   func(_ *ralph.State, _ *ralph.Task, turn *ralph.Turn) { turn.Feedback = "red" },
+		"retry":   func(_ *ralph.State, t *ralph.Task, _ *ralph.Turn) { t.RetryCount++ },
+		"outcome": func(_ *ralph.State, t *ralph.Task, _ *ralph.Turn) { t.Run.LastAt = at.Add(time.Second) },
+		"base":    func(_ *ralph.State, t *ralph.Task, _ *ralph.Turn) { t.Run.Worktree.Base = "c" },
+		"checks":  func(_ *ralph.State, t *ralph.Task, _ *ralph.Turn) { t.Run.Checks = &ralph.ChecksRan{} },
+		"journal": func(s *ralph.State, _ *ralph.Task, _ *ralph.Turn) { s.Journal = "k" },
+	} {
+		if of(change) == same {
+			t.Errorf("another %s is the same step", name)
+		}
+	}
+}
+
+// A worker of another version is on other queues: it never gets a step that it would misread.
+func TestQueuesSayTheVersion(t *testing.T) {
+	t.Parallel()
+	for _, q := range []string{anyQueue("ralph"), agentQueue("ralph", "codex"), hostQueue("ralph", "big")} {
+		if !strings.Contains(q, "/"+revision()+"/") {
+			t.Errorf("%s says no version", q)
+		}
+	}
+	if strings.Contains(controlQueue("ralph", "big")+seenQueue("ralph"), revision()) {
+		t.Error("a worker of another version could neither be seen nor drained")
+	}
+}
+
+// What goes over a network is encrypted, or somebody said that it need not be.
+func TestServerInTheClear(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		address string
+		env     []string
+		refused bool
+	}{
+		{"127.0.0.1:7233", nil, false},
+		{"localhost:7233", nil, false},
+		{"[::1]:7233", nil, false},
+		{"10.0.0.5:7233", nil, true},
+		{"temporal.example:7233", nil, true},
+		{"10.0.0.5:7233", []string{InsecureVar + "=1"}, false},
+		{"10.0.0.5:7233", []string{"TEMPORAL_TLS=true"}, false},
+		{"x.tmprl.cloud:7233", []string{"TEMPORAL_API_KEY=k"}, false},
+		{"127.0.0.1:7233", []string{KeyVar + "=short"}, true},
+		{"127.0.0.1:7233", []string{"TEMPORAL_TLS_CLIENT_CERT_PATH=/nowhere"}, true},
+	} {
+		o, _, err := Server{At: fleetcmd.At{Address: tt.address}, Environ: tt.env}.options("me")
+		if (err != nil) != tt.refused {
+			t.Errorf("%s with %v: %v", tt.address, tt.env, err)
+		}
+		if err == nil && tt.env != nil && strings.HasPrefix(tt.env[0], "TEMPORAL") && o.ConnectionOptions.TLS == nil {
+			t.Errorf("%s with %v is spoken to without TLS", tt.address, tt.env)
+		}
+	}
+	if err := checkURL("https://me:word@host/x.git"); err == nil {
+		t.Error("an address with a password would stand in Temporal")
+	}
+	if err := checkURL("ssh://git@host/x.git"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Slots bound all queues of a worker together; a queue that is only asked takes none.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	s := newSlots(1)
+	asked, err := s.ReserveSlot(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took, err := s.ReserveSlot(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ReleaseSlot(slotInfo{permit: asked})
+	s.MarkSlotUsed(usedInfo{permit: took})
+	if s.TryReserveSlot(nil) != nil || s.now() != 1 {
+		t.Error("a slot more than there are")
+	}
+	s.ReleaseSlot(slotInfo{permit: took})
+	if s.TryReserveSlot(nil) == nil || s.now() != 0 {
+		t.Error("the slot is not free again")
+	}
+}
+
+// slotInfo is what the SDK tells of a slot.
+type slotInfo struct {
+	worker.SlotReleaseInfo
+	permit *worker.SlotPermit
+}
+
+func (i slotInfo) Permit() *worker.SlotPermit { return i.permit }
+
+// usedInfo likewise, when a step came.
+type usedInfo struct {
+	worker.SlotMarkUsedInfo
+	permit *worker.SlotPermit
+}
+
+func (i usedInfo) Permit() *worker.SlotPermit { return i.permit }

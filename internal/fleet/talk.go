@@ -1,0 +1,218 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/ralph-loop/ralph"
+	stepping "github.com/ralph-loop/ralph/internal/step"
+)
+
+// maxPayload bounds what is put into Temporal.
+const maxPayload = 256 << 10
+
+// Talk is what a worker says to the journal in the middle of a turn.
+type Talk struct {
+	Task  ralph.TaskID
+	By    string
+	Facts []json.RawMessage // to be written; none: it waits
+	Seen  string            // wait until it is no more so
+	Beat  time.Duration
+}
+
+// Told is the part of the state that the agent of a turn depends on.
+type Told struct {
+	Seq       int64
+	Seen      string // a digest of the rest
+	Task      *ralph.Task
+	Approvals []*ralph.Approval
+	Rules     []*ralph.AnswerRule
+}
+
+// tell cuts out of a state what belongs to a task.
+func tell(s *ralph.State, id ralph.TaskID) (Told, error) {
+	out := Told{Seq: s.Seq, Task: s.Task(id), Rules: s.Rules}
+	for _, a := range s.Approvals {
+		if a.Task == id {
+			out.Approvals = append(out.Approvals, a)
+		}
+	}
+	b, err := json.Marshal([]any{out.Approvals, out.Rules, out.Task == nil})
+	sum := sha256.Sum256(b)
+	out.Seen = hex.EncodeToString(sum[:8])
+	return out, err
+}
+
+// into is the state of a turn with what was told.
+func (t Told) into(s *ralph.State) *ralph.State {
+	s = s.Clone()
+	s.Seq, s.Rules = t.Seq, t.Rules
+	if t.Task != nil {
+		for i, task := range s.Plan.Tasks {
+			if task.ID == t.Task.ID {
+				s.Plan.Tasks = slices.Clone(s.Plan.Tasks)
+				s.Plan.Tasks[i] = t.Task
+			}
+		}
+		s.Approvals = slices.DeleteFunc(s.Approvals, func(a *ralph.Approval) bool { return a.Task == t.Task.ID })
+	}
+	s.Approvals = append(s.Approvals, t.Approvals...)
+	return s
+}
+
+// desk is the coordinator's end: the activity that writes into its journal.
+type desk struct{ journal stepping.Journal }
+
+func (d desk) talk(ctx context.Context, in Talk) (Told, error) {
+	stop := beat(ctx, in.Beat)
+	defer stop()
+	if len(in.Facts) > 0 {
+		facts, err := decodeFacts(in.Facts)
+		if err != nil {
+			return Told{}, temporal.NewNonRetryableApplicationError(err.Error(), "facts", nil)
+		}
+		for _, f := range facts {
+			if f.About() != in.Task {
+				return Told{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf("a worker may not write %s about %s in a turn of %s", f.Kind(), f.About(), in.Task), "facts", nil)
+			}
+		}
+		if err := d.journal.Update(ctx, in.By, func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
+			return Told{}, err
+		}
+		return d.told(in.Task)
+	}
+	for {
+		s := d.journal.State()
+		out, err := d.told(in.Task)
+		if err != nil || out.Seen != in.Seen {
+			return out, err
+		}
+		if err := d.journal.Wait(ctx, s.Seq); err != nil {
+			return Told{}, err
+		}
+	}
+}
+
+func (d desk) told(id ralph.TaskID) (Told, error) {
+	out, err := tell(d.journal.State(), id)
+	if err != nil {
+		return out, err
+	}
+	if b, err := json.Marshal(out); err != nil || len(b) > maxPayload {
+		return Told{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf("what is asked about %s is more than %d kB: it cannot be answered on another machine", id, maxPayload>>10), "size", err)
+	}
+	return out, nil
+}
+
+// beat keeps an activity alive until it is stopped.
+func beat(ctx context.Context, every time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(max(every/3, 10*time.Millisecond))
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	})
+	return func() { cancel(); done.Wait() }
+}
+
+// line is the worker's end: the journal as a turn needs it, which is the coordinator's.
+type line struct {
+	client  client.Client
+	queue   string // the coordinator's
+	id      string // of the step and its attempt: what is said has names below it
+	task    ralph.TaskID
+	beat    time.Duration
+	mu      sync.Mutex // one speaks at a time
+	said    int
+	looking sync.Mutex
+	state   *ralph.State
+}
+
+// State implements step.Journal.
+func (l *line) State() *ralph.State {
+	l.looking.Lock()
+	defer l.looking.Unlock()
+	return l.state
+}
+
+func (l *line) learn(t Told) {
+	l.looking.Lock()
+	defer l.looking.Unlock()
+	if t.Seq >= l.state.Seq {
+		l.state = t.into(l.state)
+	}
+}
+
+// Update implements step.Journal: what is decided here is written there.
+func (l *line) Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	facts, err := decide(l.State())
+	if err != nil || len(facts) == 0 {
+		return err
+	}
+	lines, err := encodeFacts(facts)
+	if err != nil {
+		return err
+	}
+	if b, err := json.Marshal(lines); err != nil || len(b) > maxPayload {
+		return fmt.Errorf("what the agent of %s asks or says is more than %d kB: it cannot be told to the coordinator", l.task, maxPayload>>10)
+	}
+	l.said++
+	return l.speak(ctx, fmt.Sprintf("%s/say-%d", l.id, l.said), Talk{Task: l.task, By: by, Facts: lines, Beat: l.beat})
+}
+
+// Wait implements step.Journal: it returns when there is another word on what the task asked.
+func (l *line) Wait(ctx context.Context, seq int64) error {
+	s := l.State()
+	if s.Seq > seq {
+		return nil
+	}
+	t, err := tell(s, l.task)
+	if err != nil {
+		return err
+	}
+	// Who waits for the same again finds the run that does so already.
+	return l.speak(ctx, fmt.Sprintf("%s/wait-%d", l.id, seq), Talk{Task: l.task, Seen: t.Seen, Beat: l.beat})
+}
+
+func (l *line) speak(ctx context.Context, id string, in Talk) error {
+	var run client.WorkflowRun
+	err := again(ctx, func() (err error) {
+		run, err = l.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			ID: id, TaskQueue: l.queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		}, talkWorkflow, in)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("tell the coordinator: %w", err)
+	}
+	var out Told
+	if err := outcome(ctx, run, &out); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("tell the coordinator: %w", err)
+	}
+	l.learn(out)
+	return nil
+}

@@ -1,0 +1,132 @@
+// Package carry makes what is in a worktree travel: its commits, its files as they are, and a
+// sealed note beside them become one commit, and a worktree elsewhere becomes just so.
+//
+// It does NOT own how commits get to another machine (internal/git/push), or what the note says
+// (internal/fleet).
+package carry
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/refs"
+)
+
+// Place is where a worktree stands: the commit that HEAD is at, on its branch, and all files as a tree.
+type Place struct {
+	Branch, Head, Tree string
+}
+
+// Look is where the worktree stands now.
+func Look(ctx context.Context, r *git.Repo) (Place, error) {
+	tree, err := r.Snapshot(ctx)
+	if err != nil {
+		return Place{}, err
+	}
+	head, err := r.Head(ctx)
+	return Place{Branch: head.Branch, Head: head.Commit, Tree: tree}, err
+}
+
+// Empty is a place without files, on a commit that has nothing before it.
+func Empty(ctx context.Context, r *git.Repo) (Place, error) {
+	tree, err := r.Line(ctx, git.Call{Args: []string{"mktree"}, Write: true})
+	if err != nil {
+		return Place{}, fmt.Errorf("make an empty place: %w", err)
+	}
+	head, err := commit(ctx, r, tree, "", "ralph: nothing")
+	return Place{Head: head, Tree: tree}, err
+}
+
+// noteName is the file of the note.
+const noteName = "note"
+
+// Pack makes a commit of a place with a note. It is on no branch: only who is told its name finds it.
+func Pack(ctx context.Context, r *git.Repo, p Place, note []byte) (string, error) {
+	files, err := commit(ctx, r, p.Tree, p.Head, "ralph: files under way")
+	if err != nil {
+		return "", err
+	}
+	blob, err := r.Line(ctx, git.Call{Args: []string{"hash-object", "-w", "--stdin"}, Stdin: string(note), Write: true})
+	if err != nil {
+		return "", fmt.Errorf("pack work: %w", err)
+	}
+	tree, err := r.Line(ctx, git.Call{Args: []string{"mktree"}, Stdin: "100644 blob " + blob + "\t" + noteName + "\n", Write: true})
+	if err != nil {
+		return "", fmt.Errorf("pack work: %w", err)
+	}
+	return commit(ctx, r, tree, files, "ralph: work under way")
+}
+
+// commit makes a commit object by nobody in particular: its name depends on what is in it alone.
+func commit(ctx context.Context, r *git.Repo, tree, parent, message string) (string, error) {
+	args := []string{"commit-tree", tree, "-m", message}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	id, err := r.Line(ctx, git.Call{Args: args, Write: true, Conf: []string{"commit.gpgSign=false"}, Env: []string{
+		"GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_AUTHOR_DATE=@0 +0000",
+		"GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost", "GIT_COMMITTER_DATE=@0 +0000",
+	}})
+	if err != nil {
+		return "", fmt.Errorf("pack work: %w", err)
+	}
+	return id, git.CheckHash("commit", id)
+}
+
+// Unpack reads what Pack made; the branch is not in it.
+func Unpack(ctx context.Context, r *git.Repo, packed string) (p Place, note []byte, err error) {
+	top, err := r.ReadCommit(ctx, packed)
+	if err == nil && len(top.Parents) != 1 {
+		err = fmt.Errorf("commit %s is none that ralph packed", packed)
+	}
+	if err != nil {
+		return p, nil, fmt.Errorf("unpack work: %w", err)
+	}
+	files, err := r.ReadCommit(ctx, top.Parents[0])
+	if err == nil && len(files.Parents) != 1 {
+		err = fmt.Errorf("commit %s is none that ralph packed", packed)
+	}
+	if err != nil {
+		return p, nil, fmt.Errorf("unpack work: %w", err)
+	}
+	out, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "blob", packed + ":" + noteName}})
+	return Place{Head: files.Parents[0], Tree: files.Tree}, []byte(out), err
+}
+
+// Become makes a worktree of ralph's just as a place: HEAD, branch and files. What was there of
+// another state is gone, but for ignored files, which are what makes a used worktree worth it.
+// It may be done again after a crash.
+func Become(ctx context.Context, r *git.Repo, p Place) error {
+	if !r.Ours() {
+		return fmt.Errorf("become %s: %s is no worktree of ralph's", p.Head, r.Root())
+	}
+	if err := refs.CheckBranchAt(p.Branch, p.Head, p.Tree); err != nil {
+		return err
+	}
+	r.Lock()
+	defer r.Unlock()
+	r.DropLocks()
+	for _, args := range [][]string{
+		{"checkout", "-q", "-f", "--no-track", "--ignore-other-worktrees", "-B", p.Branch, p.Head},
+		{"clean", "-q", "-f", "-d"},
+		{"read-tree", "-q", "--reset", "-u", p.Tree},
+	} {
+		c := git.Call{Args: args, Write: true, Index: r.RealIndex(), Conf: []string{
+			"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "submodule.recurse=false", "maintenance.auto=false", "gc.auto=0", "core.safecrlf=false",
+		}}
+		if _, err := r.Run(ctx, c); err != nil {
+			return fmt.Errorf("bring the worktree %s to where its work is: %w", filepath.Base(r.Root()), err)
+		}
+	}
+	return nil
+}
+
+// Linked reports whether a tree has repositories inside it, which do not travel.
+func Linked(ctx context.Context, r *git.Repo, tree string) (bool, error) {
+	out, err := r.Run(ctx, git.Call{Args: []string{"ls-tree", "-r", tree}})
+	return strings.Contains("\n"+out, "\n160000 "), err
+}

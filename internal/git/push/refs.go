@@ -1,0 +1,91 @@
+package push
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
+)
+
+// Refs are those of a remote that no branch is: what machines that work together hand each other.
+// The person's own settings and credentials are used, none of the repository's: an agent may have
+// written them.
+type Refs struct {
+	Repo *git.Repo
+	URL  string
+}
+
+// AddressOf is where a remote is, by its name; an address stays as it is.
+func AddressOf(ctx context.Context, r *git.Repo, remote string) (string, error) {
+	if strings.ContainsAny(remote, "/:") {
+		return remote, nil
+	}
+	return Branch{Repo: r, Remote: remote}.address(ctx, false)
+}
+
+// Send pushes refspecs, all or none: commit:ref makes or moves a ref, :ref takes it away.
+func (p Refs) Send(ctx context.Context, specs ...string) error {
+	for i, s := range specs {
+		from, ref, ok := strings.Cut(s, ":")
+		if !ok || !strings.HasPrefix(ref, Space) || from != "" && !git.IsHash(from) {
+			return fmt.Errorf("%w: %q is none of ralph's refs", ErrRefused, s)
+		}
+		specs[i] = "+" + s
+		if from == "" {
+			specs[i] = s
+		}
+	}
+	err := beside(ctx, p.Repo, p.Repo.Common(), func(at string) error {
+		_, err := said(ctx, p.Repo, at, pushEnv(p.Repo, at), append([]string{"push", "-q", "--no-verify", "--", p.URL}, specs...)...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("push to the remote that all machines reach: %w", err)
+	}
+	return nil
+}
+
+// Space is where these refs are: no branch, no tag, nothing that a clone fetches.
+const Space = "refs/ralph/fleet/"
+
+// Bring fetches the commit of a ref into this repository.
+func (p Refs) Bring(ctx context.Context, ref, commit string) error {
+	err := git.CheckHash("commit", commit)
+	if err == nil && !strings.HasPrefix(ref, Space) {
+		err = fmt.Errorf("%w: %q is none of ralph's refs", ErrRefused, ref)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := p.Repo.ReadCommit(ctx, commit); err == nil {
+		return nil
+	}
+	return beside(ctx, p.Repo, p.Repo.Common(), func(at string) error {
+		env := append(pushEnv(p.Repo, at), "GIT_OBJECT_DIRECTORY="+filepath.Join(p.Repo.Common(), "objects"))
+		_, err := said(ctx, p.Repo, at, env, "fetch", "-q", "--no-tags", "--no-auto-maintenance", "--no-write-fetch-head", "--", p.URL, "+"+ref+":refs/ralph/fetched")
+		if err != nil {
+			return fmt.Errorf("fetch from the remote that all machines reach: %w", err)
+		}
+		is, err := said(ctx, p.Repo, at, env, "rev-parse", "--verify", "--quiet", "refs/ralph/fetched")
+		if err == nil && is != commit {
+			err = fmt.Errorf("%s is at %s, and the word was %s: somebody else moved it", ref, is, commit)
+		}
+		return err
+	})
+}
+
+// List are the refs below a prefix.
+func (p Refs) List(ctx context.Context, prefix string) (refs []string, err error) {
+	err = beside(ctx, p.Repo, p.Repo.Common(), func(at string) error {
+		out, err := said(ctx, p.Repo, at, pushEnv(p.Repo, at), "ls-remote", "--", p.URL, prefix+"*")
+		for line := range strings.Lines(out) {
+			if _, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+				refs = append(refs, ref)
+			}
+		}
+		return err
+	})
+	return refs, err
+}

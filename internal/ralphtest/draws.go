@@ -1,0 +1,41 @@
+package ralphtest
+
+import (
+	"flag"
+	"strconv"
+	"testing"
+)
+
+// Draws has each property of a package draw n times where nobody has asked for a number
+// with -rapid.checks: in the suite of every day. With the tag soak, in .ci/run and `make
+// soak`, it draws as often as rapid does.
+func Draws(n int) {
+	flag.Parse()
+	if Thorough() {
+		return
+	}
+	if testing.Short() {
+		n = max(n, 5) // rapid divides it by five, and a property that draws nothing holds
+	}
+	_ = flag.Set("rapid.checks", strconv.Itoa(n))
+}
+
+// Rounds is how often a test does again what goes wrong once in many times: few in the suite
+// of every day, many where Thorough.
+func Rounds(few, many int) int {
+	if Thorough() {
+		return many
+	}
+	return few
+}
+
+// Thorough reports whether there is time for every case: with the tag soak, or where someone
+// asked for a number of checks.
+func Thorough() bool { return soak || asked("rapid.checks") }
+
+// asked reports whether a flag was given.
+func asked(name string) bool {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
+}

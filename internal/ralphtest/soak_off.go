@@ -1,0 +1,5 @@
+//go:build !soak
+
+package ralphtest
+
+const soak = false

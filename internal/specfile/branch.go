@@ -1,0 +1,44 @@
+package specfile
+
+import (
+	"path"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Branch names the branch of a spec by a template with {spec}, {id} and {date}.
+func Branch(template, file, id string, at time.Time) string {
+	name := strings.NewReplacer("{spec}", strings.TrimSuffix(file, ".md"), "{id}", id, "{date}", at.UTC().Format("2006-01-02")).Replace(template)
+	return BranchName(name)
+}
+
+// BranchName makes of a name one that git takes for a branch.
+func BranchName(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r == '/' || r == '-' || r == '_' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
+	}
+	var parts []string
+	for part := range strings.SplitSeq(b.String(), "/") {
+		for strings.Contains(part, "..") {
+			part = strings.ReplaceAll(part, "..", ".")
+		}
+		for was := ""; was != part; { // what is left of a name may end in it again
+			was = part
+			part = strings.TrimSuffix(strings.Trim(part, ".-"), ".lock")
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if name = path.Join(parts...); name == "" || name == "HEAD" {
+		return "ralph/spec"
+	}
+	return name
+}

@@ -1,0 +1,135 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/web/live"
+)
+
+// busy is a session with n agents at work, one in a slot each.
+func busy(n int) *pastSource {
+	p := &pastSource{state: &ralph.State{}, at: time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)}
+	config, _ := json.Marshal(map[string]any{"session": "autopilot", "parallel": n, "isolated": true})
+	facts := []ralph.Fact{ralph.SessionStarted{ID: "s-1", Mode: "autopilot", Config: config}, ralph.PlanStarted{File: "a.md"}}
+	for i := range n {
+		id := ralph.TaskID(fmt.Sprintf("t-%04d", i))
+		facts = append(facts, ralph.TaskAdded{Task: ralph.Task{ID: id, Name: fmt.Sprintf("Work %d", i), Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id, Slot: i + 1},
+			ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: 1}, DecidedAt: p.at})
+	}
+	for _, f := range facts {
+		p.tell(f)
+	}
+	return p
+}
+
+// tell records a fact.
+func (p *pastSource) tell(f ralph.Fact) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := ralph.Event{Seq: p.state.Seq + 1, At: p.at, By: "engine", Fact: f, Prev: fmt.Sprintf("%064x", p.state.Seq), Hash: fmt.Sprintf("%064x", p.state.Seq+1)}
+	next := p.state.Clone()
+	next.Apply(e)
+	p.facts, p.state = append(p.facts, e), next
+}
+
+// partsAt are the parts of a page, of an engine whose agents say these words.
+func partsAt(t testing.TB, x *Server, address string, words map[ralph.TaskID]string) []live.Part {
+	t.Helper()
+	l := x.watch.Look()
+	l.Engine = status.Engine{Alive: true, Words: words}
+	page, err := x.page(t.Context(), address, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := partsOf(t.Context(), address, l, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts
+}
+
+// differ are the names of the parts that are other ones, or new.
+func differ(old, now []live.Part) []string {
+	var out []string
+	for _, p := range now {
+		if !slices.ContainsFunc(old, func(o live.Part) bool { return o.ID == p.ID && bytes.Equal(o.HTML, p.HTML) }) {
+			out = append(out, p.ID)
+		}
+	}
+	return out
+}
+
+// Under a hundred slots each has a part of its own: what one agent says sends that one alone, and a slot that becomes
+// free, or busy, leaves the others alone.
+func TestSlotsAreSentAlone(t *testing.T) {
+	t.Parallel()
+	p := busy(100)
+	x := boardOf(t, p, "shop")
+	before := partsAt(t, x, "/", nil)
+	at := slices.IndexFunc(before, func(l live.Part) bool { return l.ID == "slots" })
+	if at < 0 || before[at+1].ID != "at-slot-1" || before[at+100].ID != "at-slot-100" {
+		t.Fatal("the slots are not sent after where they stand")
+	}
+	if bytes.Contains(before[at].HTML, []byte("Work 7")) || !bytes.Contains(before[at].HTML, []byte(`id="at-slot-8" class="contents" data-own`)) {
+		t.Errorf("what is sent of all slots has what one does, or no place for it: %.400s", before[at].HTML)
+	}
+	said := partsAt(t, x, "/", map[ralph.TaskID]string{"t-0041": "I look at the parser"})
+	if got := differ(before, said); !slices.Equal(got, []string{"at-slot-42"}) {
+		t.Errorf("words of one agent send %v", got)
+	}
+	p.tell(ralph.TaskEnded{ID: "t-0041", Status: ralph.TaskFailed, Slot: 42})
+	ended := differ(before, partsAt(t, x, "/", nil))
+	if slices.ContainsFunc(ended, func(id string) bool { return strings.HasPrefix(id, "at-slot-") }) || !slices.Contains(ended, "slots") {
+		t.Errorf("an agent that ends sends %v", ended)
+	}
+	page := lookAt(x, "/").Body.String()
+	if strings.Contains(page, "data-own") {
+		t.Error("a whole page has places instead of what stands there")
+	}
+}
+
+// A journal whose facts do not follow each other is shown as it is; it used to be read again without end.
+func TestBrokenChainIsShown(t *testing.T) {
+	t.Parallel()
+	p := busy(3)
+	p.facts[4].Prev = strings.Repeat("f", 64)
+	x := boardOf(t, p, "shop")
+	if body := lookAt(x, "/log").Body.String(); !strings.Contains(body, "Work 2") {
+		t.Errorf("the log is %.400s", body)
+	}
+	if body := lookAt(x, "/").Body.String(); !strings.Contains(body, "Work 2") {
+		t.Errorf("the overview is %.400s", body)
+	}
+}
+
+// BenchmarkHundredSlots is what the overview costs under a hundred slots each time that something happens, and how
+// much of it is sent when one agent says something.
+func BenchmarkHundredSlots(b *testing.B) {
+	p := busy(100)
+	x := New(Options{Source: p, Backend: p, Root: "shop"})
+	b.Cleanup(x.Close)
+	before, n := partsAt(b, x, "/", nil), 0
+	var sent int
+	for b.Loop() {
+		n++
+		now := partsAt(b, x, "/", map[ralph.TaskID]string{"t-0041": fmt.Sprint("line ", n)})
+		sent = 0
+		for _, id := range differ(before, now) {
+			sent += len(now[slices.IndexFunc(now, func(l live.Part) bool { return l.ID == id })].HTML)
+		}
+	}
+	all := 0
+	for _, l := range before {
+		all += len(l.HTML)
+	}
+	b.ReportMetric(float64(sent), "sent-B")
+	b.ReportMetric(float64(all), "page-B")
+}
