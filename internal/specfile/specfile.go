@@ -48,7 +48,7 @@ func Parse(text string) (head Head, body string) {
 			continue
 		}
 		last = strings.TrimSpace(key)
-		head.set(last, unquote(value))
+		head.set(last, strings.TrimSpace(value))
 	}
 	return head, body
 }
@@ -71,15 +71,16 @@ func (h *Head) about(item string) {
 	}
 }
 
-func (h *Head) set(key, value string) {
+// set takes a value as it stands on its line: in quotes, a bracket begins no list.
+func (h *Head) set(key, raw string) {
+	value := unquote(raw)
 	switch key {
 	case "issue":
-		list, ok := strings.CutPrefix(value, "[")
-		if !ok {
+		if !strings.HasPrefix(raw, "[") {
 			h.about(value)
 			return
 		}
-		for item := range strings.SplitSeq(strings.TrimSuffix(list, "]"), ",") {
+		for item := range strings.SplitSeq(strings.Trim(value, "[]"), ",") {
 			h.about(unquote(item))
 		}
 	case "priority":

@@ -26,6 +26,7 @@ func TestParse(t *testing.T) {
 		{"a rule is no head", "---\n\n# Say hello\n\nno end", Head{}, "---\n\n# Say hello\n\nno end"},
 		{"windows", "\ufeff---\r\nissue: PROJ-7\r\n---\r\n\r\nbody\r\n", Head{Issue: "PROJ-7"}, "body\r\n"},
 		{"quoted", "---\nissue: \"ado:123\"\n---\nx", Head{Issue: "ado:123"}, "x"},
+		{"a bracket in quotes", "---\nissue: \"[x]\"\n---\nx", Head{Issue: "[x]"}, "x"},
 		{"a list of items", "---\nissue: [acme/shop#12, \"PROJ-7\"] # both\n---\nx", Head{Issue: "acme/shop#12", Also: []string{"PROJ-7"}}, "x"},
 		{"a list of lines", "---\nissue:\n  - acme/shop#12\n- 'ado:1'\npriority: 5 # soon\n...\nx", Head{Issue: "acme/shop#12", Also: []string{"ado:1"}, Priority: "5"}, "x"},
 		{"too long", "---\n" + strings.Repeat("a: b\n", 4000) + "---\nx", Head{}, "---\n" + strings.Repeat("a: b\n", 4000) + "---\nx"},
@@ -42,7 +43,9 @@ func TestParse(t *testing.T) {
 // Whatever a head is made of comes back, and never becomes part of the text below it.
 func TestFormatComesBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h := Head{Issue: rapid.String().Draw(rt, "issue"), Priority: rapid.String().Draw(rt, "priority"), Source: rapid.String().Draw(rt, "source"), Branch: rapid.String().Draw(rt, "branch"), Round: rapid.IntRange(2, 9).Draw(rt, "round")}
+		// Letters that mean something in a head, and any others.
+		value := rapid.OneOf(rapid.StringOf(rapid.SampledFrom([]rune("[]\"'#:-., \\a"))), rapid.String())
+		h := Head{Issue: value.Draw(rt, "issue"), Priority: value.Draw(rt, "priority"), Source: value.Draw(rt, "source"), Branch: value.Draw(rt, "branch"), Round: rapid.IntRange(2, 9).Draw(rt, "round")}
 		if h.Issue != "" && rapid.Bool().Draw(rt, "list") {
 			h.Also = rapid.SliceOfN(rapid.StringN(1, 20, -1), 1, 3).Draw(rt, "also")
 		}
