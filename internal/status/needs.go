@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -23,6 +24,11 @@ type Need struct {
 // Needs are what waits for a person, most pressing first. Gates wait also while no
 // engine runs: the answer is there when it starts again.
 func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
+	return NeedsBeside(services.List(s, now), s, engine, now)
+}
+
+// NeedsBeside is Needs for who has listed the services already.
+func NeedsBeside(outside []services.Row, s *ralph.State, engine Engine, now time.Time) []Need {
 	var out []Need
 	x := s.Session
 	live := engine.Alive && x.Live()
@@ -67,7 +73,7 @@ func Needs(s *ralph.State, engine Engine, now time.Time) []Need {
 		what := fmt.Sprintf("%s does not land on %s: %s", l.Branch, report.BaseWords(l.Base), report.OneLine(text.List(l.Held, 5)))
 		out = append(out, Need{Kind: "landing", What: what, Command: action.Commands(command)})
 	}
-	return append(out, serviceNeeds(s, now)...)
+	return append(out, serviceNeeds(outside)...)
 }
 
 // againWords name what has tasks worked on again: threads go on, others are tried once more.

@@ -131,7 +131,8 @@ func landing(s *ralph.State) *LandingRecord {
 	if i == nil {
 		return nil
 	}
-	return &LandingRecord{Base: i.Base, Branch: i.Branch, Landed: i.Landed, Tip: i.Tip, Behind: i.Landed != i.Tip, Held: i.Held, Moved: i.Moved}
+	behind := i.Landed != i.Tip && (i.Waiting > 0 || i.Moved != "") // one commit of all of it is another one than the tip
+	return &LandingRecord{Base: i.Base, Branch: i.Branch, Landed: i.Landed, Tip: i.Tip, Behind: behind, Held: i.Held, Moved: i.Moved}
 }
 
 // parallelStatus are the lines of `ralph status` about slots, merges and landing.

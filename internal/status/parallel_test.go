@@ -75,6 +75,25 @@ Landing: main waits at base000, finished work is on ralph/feature-x at ` + tip +
 	}
 }
 
+// Work that landed as one commit of its own, as each spec does in agent mode, is not said to land next.
+func TestLandedAsOneCommit(t *testing.T) {
+	t.Parallel()
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-0001", Name: "One"})
+	x.Start("t-0001", 1)
+	x.Done("t-0001")
+	x.Clean("t-0001")
+	if l := status.QueryStage(x.S).Landing; l == nil || !l.Behind {
+		t.Fatalf("before it lands: %+v", l)
+	}
+	x.Add(ralph.TaskAdded{Task: ralph.Task{ID: "land:a-1:0:9", Kind: ralph.KindLand}}, ralph.TaskStarted{ID: "land:a-1:0:9"})
+	x.Receipt("land:a-1:0:9", ralph.Land{}, ralph.Why{Rule: "P-7", Text: "bring main up"})
+	x.Add(ralph.Landed{Task: "land:a-1:0:9", From: x.S.Plan.Integration.Landed, To: "0ne0ne0", How: "fast-forward"})
+	if l := status.QueryStage(x.S).Landing; l.Behind || strings.Contains(status.Text(x.S, status.Engine{}, x.Now), "lands next") {
+		t.Errorf("it has landed: %+v", l)
+	}
+}
+
 // The queue says what is done about each task: merging, checking, being resolved, given up.
 func TestQueueSaysWhatIsDone(t *testing.T) {
 	t.Parallel()

@@ -4,15 +4,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // serviceStatus says how each service stands.
-func serviceStatus(line writer, s *ralph.State, now time.Time) {
-	for i, r := range services.List(s, now) {
+func serviceStatus(line writer, outside []services.Row, now time.Time) {
+	for i, r := range outside {
 		name := "Service"
 		if i > 0 {
 			name = ""
@@ -26,9 +25,9 @@ func serviceStatus(line writer, s *ralph.State, now time.Time) {
 }
 
 // serviceNeeds are services that wait for a person.
-func serviceNeeds(s *ralph.State, now time.Time) []Need {
+func serviceNeeds(outside []services.Row) []Need {
 	var out []Need
-	for _, r := range services.List(s, now) {
+	for _, r := range outside {
 		if r.Fix != "" {
 			out = append(out, Need{Kind: "service", What: r.Title + ": " + text.Visible(text.OneLine(r.Why)), Command: action.Commands(r.Fix)})
 		}

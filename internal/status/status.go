@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -61,7 +62,8 @@ type writer func(name, format string, args ...any)
 
 // construct is the status without agent mode: what needs a person comes first.
 func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time) {
-	if list := Needs(s, engine, now); len(list) > 0 {
+	outside := services.List(s, now)
+	if list := NeedsBeside(outside, s, engine, now); len(list) > 0 {
 		fmt.Fprintln(b, "Needs you:")
 		for _, n := range list {
 			fmt.Fprintf(b, "  %s\n      %s\n", n.What, n.Command)
@@ -104,7 +106,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	parallelStatus(line, s, engine, now)
 	threadStatus(line, s)
 	agentStatus(line, s, now)
-	serviceStatus(line, s, now)
+	serviceStatus(line, outside, now)
 }
 
 // counted is what of the work on a plan is counted: of threads alone turns.

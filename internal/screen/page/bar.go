@@ -32,15 +32,16 @@ type BarModel struct {
 // BarOf is the control bar, which stands on every page.
 func BarOf(l Look) BarModel {
 	s := l.State
+	outside := services.List(s, l.Now)
 	m := BarModel{
-		Outside: len(services.List(s, l.Now)) > 0,
+		Outside: len(outside) > 0,
 		Status:  status.Of(s, l.Engine, l.Now), Stage: status.QueryStage(s), Engine: l.Engine,
 		Running: s.Running(l.Now), At: s.Turning(), Usage: s.Session.Usage, Mode: s.Session.Mode,
 		Tokens: Amount(s.Session.Usage.Input + s.Session.Usage.Output + s.Session.Usage.CacheRead + s.Session.Usage.CacheWrite),
 		Offers: action.AllAvailable(s, l.World(), action.Engine, ""), Trouble: l.Trouble,
 	}
 	m.Since = ClockOf(s, l.Engine)
-	needs := status.Needs(s, l.Engine, l.Now)
+	needs := status.NeedsBeside(outside, s, l.Engine, l.Now)
 	m.Needs = len(needs)
 	for _, n := range needs {
 		if n.Gate != nil {
