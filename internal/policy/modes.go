@@ -32,8 +32,11 @@ func ending(s *ralph.State, c Config, now time.Time) (Stop, string, bool) {
 	x := s.Session
 	if x.Want == ralph.WantStop {
 		stop := Stop{Reason: ralph.ReasonInterrupted, Detail: x.Cause}
-		if x.Ends != "" {
+		switch {
+		case x.Ends != "":
 			stop.Reason = x.Ends
+		case c.Watch && s.Job == nil && fetch(s, c) == nil: // it only waited: nothing was interrupted
+			stop.Reason = ralph.ReasonEmpty
 		}
 		return stop, "D-052", true
 	}

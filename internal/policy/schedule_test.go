@@ -76,6 +76,31 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// D-052: a stop while agent --watch only waits interrupts nothing, so there is nothing to resume; one that
+// comes while there is work does.
+func TestStopWhileWatching(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		watch bool
+		facts []ralph.Fact
+		want  string
+	}{
+		{"it waits", true, []ralph.Fact{spec("a", ralph.SpecDone)}, "stop inbox empty"},
+		{"a spec waits", true, []ralph.Fact{spec("a", ralph.SpecPending)}, "stop interrupted"},
+		{"it does not watch", false, []ralph.Fact{spec("a", ralph.SpecDone)}, "stop interrupted"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := ralphtest.Settings()
+			c.Watch = tt.watch
+			b := newBoard(t, c)
+			b.add(append(tt.facts, ralph.Control{Want: ralph.WantStop, Cause: "me"})...)
+			b.schedule(tt.want)
+			b.add(ralph.Control{Want: ralph.WantStop, Ends: ralph.ReasonUnanswered})
+			b.schedule("stop " + string(ralph.ReasonUnanswered))
+		})
+	}
+}
+
 // D-031: a file queued again after its job ended gets a plan of its own.
 func TestQueuedAgain(t *testing.T) {
 	b := building(t, ralphtest.Settings())
