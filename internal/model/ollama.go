@@ -1,9 +1,14 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 )
+
+// OllamaContext is how many tokens Ollama is told to hold where nothing else is said. By itself it takes 4096 on a machine
+// without a large graphics card, less than a question has, and forgets the beginning without a word.
+const OllamaContext = 32_768
 
 // ollama is Ollama's own API: that one takes a schema, a seed and the size of the context.
 type ollama struct{}
@@ -21,9 +26,7 @@ func (ollama) request(s Spec, key string, r Request, how fallback) (string, map[
 	if r.MaxTokens > 0 {
 		options["num_predict"] = r.MaxTokens
 	}
-	if s.Context > 0 {
-		options["num_ctx"] = s.Context // else it forgets the beginning without a word
-	}
+	options["num_ctx"] = cmp.Or(s.Context, OllamaContext)
 	body := object{"model": s.Model, "messages": list, "stream": false, "options": options}
 	for _, t := range r.Tools {
 		tools, _ := body["tools"].([]object)

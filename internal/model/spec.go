@@ -28,7 +28,7 @@ type Spec struct {
 	Model    string
 	BaseURL  string // as the provider's own libraries want it: with /v1 for OpenAI, without for the others
 	KeyEnv   string // the variable that holds the key; "" is the provider's own, which other addresses never get
-	Context  int    // tokens that the model can hold; Ollama is told, 0 is what it has by default
+	Context  int    // tokens that the model can hold; Ollama alone is told, 0: OllamaContext
 }
 
 // Parse reads a model as settings spell it: openai:gpt-5, ollama:qwen3:8b.

@@ -49,7 +49,7 @@ func Model(spec ralph.AgentSpec) (model.Spec, error) {
 	}
 	m.BaseURL, m.KeyEnv, m.Context = spec.BaseURL, spec.KeyEnv, spec.Window
 	if m.Context == 0 && m.Provider == model.Ollama {
-		m.Context = 32_768 // what Ollama takes by itself is too small for work, and cut without a word
+		m.Context = model.OllamaContext
 	}
 	return m, nil
 }
