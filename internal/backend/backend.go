@@ -23,6 +23,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/queue"
 	"github.com/ralph-loop/ralph/internal/recovery"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -52,6 +53,8 @@ type around struct {
 	carry bool
 	specs []string
 	keys  action.Keys
+
+	settings os.FileInfo // ralph/config.yaml as it was read; nil while it was not
 }
 
 // aroundEvery is how often files that are no facts are looked at.
@@ -70,17 +73,28 @@ func (b *Repository) Context() action.Context {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now := time.Now(); now.Sub(b.around.at) >= aroundEvery || now.Before(b.around.at) {
-		b.around = around{at: now, usual: b.around.usual, keys: b.around.keys, specs: specFiles(b.root)}
-		if c, err := workspace.LoadConfig(b.env, b.root, nil); err == nil { // what is wrong with it the start says
-			b.around.usual = ralph.Allowance{Iterations: c.Task.MaxIterations, Time: c.Task.Timeout}
-			b.around.keys, _ = keymap.Resolve(c.UI.Keys) // it was checked when it was read
-		}
+		b.around.at, b.around.specs = now, specFiles(b.root)
+		b.readSettings()
 		_, err := os.Stat(filepath.Join(b.root, "ralph/.agent-session"))
 		b.around.carry = err == nil
 	}
 	return action.Context{
 		Engine: b.journal.Holder() != nil, Now: b.journal.Now(), Usual: b.around.usual, Carry: b.around.carry,
 		Specs: b.around.specs, Keys: b.around.keys, By: b.surface.By, Cause: b.surface.Cause, ID: workspace.NewID, SpecPriority: b.specPriority,
+	}
+}
+
+// readSettings reads what of the settings decides, where somebody has saved them since: a screen
+// that is open all day asks every few seconds.
+func (b *Repository) readSettings() {
+	file, err := os.Stat(filepath.Join(b.root, "ralph/config.yaml"))
+	if err == nil && b.around.settings != nil && views.SameInfo(file, b.around.settings) {
+		return
+	}
+	b.around.settings = file
+	if c, err := workspace.LoadConfig(b.env, b.root, nil); err == nil { // what is wrong with it the start says
+		b.around.usual = ralph.Allowance{Iterations: c.Task.MaxIterations, Time: c.Task.Timeout}
+		b.around.keys, _ = keymap.Resolve(c.UI.Keys) // it was checked when it was read
 	}
 }
 

@@ -140,7 +140,7 @@ func TestIterationsOfAThread(t *testing.T) {
 	x.thread(t, ralph.NewThread{ID: "t-2b3c", Prompt: "one with a limit", Limits: ralph.ThreadLimits{Turns: 7}})
 	for id, want := range map[ralph.TaskID]int{"t-1a2b": 0, "t-2b3c": 7} {
 		x.add(ralph.TaskStarted{ID: id, Slot: 1}, ralph.StepStarted{Task: id, Step: ralph.Turn{Stage: ralph.KindThread, Iteration: 1, Agent: "claude"}, DecidedAt: x.now})
-		list := screen.WorkList(x.s, status.Engine{Alive: true}, x.now)
+		list := screen.Stand(x.s, status.Engine{Alive: true}, x.now).Work
 		i := slices.IndexFunc(list, func(w screen.Work) bool { return w.At == id })
 		if i < 0 || list[i].Of != want {
 			t.Errorf("%s: of %+v, want %d", id, list, want)

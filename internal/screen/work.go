@@ -43,14 +43,30 @@ const (
 	WorkCut      WorkState = "cut off"
 )
 
-// WorkList is all that is under way, slots first. While no engine works it is what was cut off.
-func WorkList(s *ralph.State, engine status.Engine, now time.Time) []Work {
+// Standing is how a repository stands at one moment: what every list, bar and title of a surface
+// is made of.
+type Standing struct {
+	Status status.StatusRecord
+	Stage  status.Stage
+	Needs  []status.Need // what waits for a person, most pressing first
+	Work   []Work        // all that is under way, slots first
+}
+
+// Stand works it out. Each part reads the recorded settings: whoever shows several asks once.
+func Stand(s *ralph.State, engine status.Engine, now time.Time) Standing {
+	x := Standing{Status: status.Of(s, engine, now), Stage: status.QueryStage(s), Needs: status.Needs(s, engine, now)}
+	x.Work = workList(s, engine, now, x.Status, x.Stage)
+	return x
+}
+
+// workList is all that is under way, slots first. While no engine works it is what was cut off.
+func workList(s *ralph.State, engine status.Engine, now time.Time, record status.StatusRecord, stage status.Stage) []Work {
 	var out []Work
 	waits := map[ralph.TaskID]status.WaitRecord{}
-	for _, w := range status.Of(s, engine, now).Waiting {
+	for _, w := range record.Waiting {
 		waits[w.Task] = w
 	}
-	for _, r := range status.QueryStage(s).Slots {
+	for _, r := range stage.Slots {
 		w := Work{
 			Slot: r.Slot, At: r.At(), Task: r.Task, Name: r.Name, Kind: ralph.TaskKind(r.Kind), Agent: r.Agent, Iteration: r.Iteration, Of: r.MaxIterations,
 			Progress: r.Progress, Unchanged: r.Unchanged, Context: r.ContextPercent, Filling: r.Filling(), Words: r.Note,

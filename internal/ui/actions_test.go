@@ -2,6 +2,7 @@ package ui
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -371,4 +372,29 @@ func TestPaletteFollows(t *testing.T) {
 	p.r.alive = false
 	p.look()
 	p.want("Start …")
+}
+
+// An output that grows is looked at ten times a second; the longer nothing comes the more rarely, and
+// then only with the repository, each second: an agent that thinks costs nothing. What comes then is
+// shown, and followed as before.
+func TestOutputRests(t *testing.T) {
+	t.Parallel()
+	r := atWork(t)
+	p := play(t, r, 100, 30)
+	var waits []time.Duration
+	p.m.later = func(d time.Duration) tea.Cmd { waits = append(waits, d); return nil }
+	for n := -1; n < len(waits); { // until nobody asks for another look
+		n = len(waits)
+		p.send(tickMsg(time.Now()))
+	}
+	if want := []time.Duration{200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond}; !slices.Equal(waits, want) {
+		t.Errorf("while nothing comes it waits %v, want %v", waits, want)
+	}
+	waits = nil
+	write(t, r.root, "t-0002/2/output.log", "I think.\nI have thought about it.\n"+strings.Repeat("and more\n", 9))
+	p.look()
+	p.want("and more", "follows")
+	if len(waits) != 1 || waits[0] != outputEvery {
+		t.Errorf("after news it waits %v, want %v", waits, outputEvery)
+	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/ui/panes"
@@ -53,8 +52,9 @@ func (m *Model) title() string {
 	if m.now.State == nil {
 		return "ralph"
 	}
-	words := "ralph " + status.Of(m.now.State, m.now.Engine, m.now.Now).Status
-	if n := len(status.Needs(m.now.State, m.now.Engine, m.now.Now)); n > 0 {
+	stands := m.now.Standing()
+	words := "ralph " + stands.Status.Status
+	if n := len(stands.Needs); n > 0 {
 		words = fmt.Sprintf("(%d) %s", n, words)
 	}
 	return words
@@ -142,9 +142,10 @@ func (m *Model) tooSmall() []draw.Line {
 		draw.Of(draw.Strong, fmt.Sprintf("%d by %d is too small.", m.width, m.height)),
 		draw.Of(draw.Plain, fmt.Sprintf("It takes %d by %d, and shows all at %d by %d.", leastWide, leastHigh, wholeWide, wholeHigh)),
 	}
-	if s := m.now.State; s != nil {
-		out = append(out, draw.Of(draw.Plain, "ralph: "+status.Of(s, m.now.Engine, m.now.Now).Status))
-		if n := len(status.Needs(s, m.now.Engine, m.now.Now)); n > 0 {
+	if m.now.State != nil {
+		stands := m.now.Standing()
+		out = append(out, draw.Of(draw.Plain, "ralph: "+stands.Status.Status))
+		if n := len(stands.Needs); n > 0 {
 			out = append(out, draw.Of(draw.Warn, panes.NeedWords(n)))
 		}
 	}

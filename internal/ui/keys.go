@@ -90,16 +90,24 @@ func (m *Model) keysOf(b binding) []string {
 	if b.name == "" {
 		return b.keys
 	}
-	return keymap.Of(m.now.Context.Keys, b.name)
+	return m.keysFor(b.name)
+}
+
+// keysFor are the keys that do what a name of the key map says, the one to show first.
+func (m *Model) keysFor(name string) []string {
+	list, ok := m.keys[name]
+	if !ok {
+		list = keymap.Of(m.now.Context.Keys, name)
+		m.keys[name] = list
+	}
+	return list
 }
 
 // keyOf is the key that does what a name of the key map says, as it is shown.
-func (m *Model) keyOf(name string) string { return keymap.Of(m.now.Context.Keys, name)[0] }
+func (m *Model) keyOf(name string) string { return m.keysFor(name)[0] }
 
 // means reports whether a key does what a name of the key map says.
-func (m *Model) means(name, k string) bool {
-	return slices.Contains(keymap.Of(m.now.Context.Keys, name), k)
-}
+func (m *Model) means(name, k string) bool { return slices.Contains(m.keysFor(name), k) }
 
 // shown are the keys of a binding in the help, "" where another line has them.
 func (m *Model) shown(b binding) string {

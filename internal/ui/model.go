@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,7 @@ type Model struct {
 	right  bool // the keys are for the right panel
 	full   bool // the panel with the keys takes the whole screen
 	offers []action.Available
+	keys   map[string][]string // by what they do, as far as that was asked: each picture names many
 
 	popup popup
 	note  note
@@ -106,7 +108,7 @@ type (
 
 // New returns the screen before it knows anything.
 func New(ctx context.Context, opt Options) *Model {
-	m := &Model{opt: opt, ctx: ctx, dark: opt.Theme != "light", can: colorprofile.TrueColor, views: map[string]panes.View{}, dirty: true, hello: opt.Hello}
+	m := &Model{opt: opt, ctx: ctx, dark: opt.Theme != "light", can: colorprofile.TrueColor, views: map[string]panes.View{}, keys: map[string][]string{}, dirty: true, hello: opt.Hello}
 	m.det = &panes.Reader{History: opt.Source, Env: opt.Env, Root: opt.Root, Turns: observe.NewTurns(opt.Env, opt.Root)}
 	m.theme = draw.NewTheme(m.can, m.dark)
 	m.pane.follow = true
@@ -176,7 +178,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // look takes in what the repository is now.
 func (m *Model) look(l panes.Look) tea.Cmd {
 	before := m.now
-	m.now = l
+	m.now = l.Stood()
+	if !maps.Equal(before.Context.Keys, l.Context.Keys) {
+		m.keys = map[string][]string{}
+	}
 	if !m.note.until.IsZero() && l.Now.After(m.note.until) {
 		m.note = note{}
 	}
@@ -184,7 +189,7 @@ func (m *Model) look(l panes.Look) tea.Cmd {
 		m.say(draw.Note, m.hello)
 		m.hello = ""
 	}
-	if before.State == nil && len(l.State.Plan.Tasks) > 0 && len(screen.WorkList(l.State, l.Engine, l.Now)) == 0 {
+	if before.State == nil && len(l.State.Plan.Tasks) > 0 && len(m.now.Standing().Work) == 0 {
 		m.tab = panes.TabPlan // nobody works: what there is to do
 	}
 	m.fill()

@@ -16,7 +16,7 @@ import (
 const (
 	ringLines   = 5000                   // of an output that are kept
 	outputEvery = 100 * time.Millisecond // how often an output is looked at while it grows
-	outputRests = 400 * time.Millisecond // and how often when nothing has come for a while
+	outputRests = time.Second            // nothing has come for so long: it is read with each look at the repository
 )
 
 // pane is the right panel: lines that are longer than it, and where one is in them.
@@ -97,11 +97,20 @@ func (p *pane) readOutput(m *Model, what string, w panes.Wanted) tea.Cmd {
 		pieces, err := stream.Read()
 		return outputMsg{path, pieces, stream, err}
 	}
-	if w.Look.Engine.Alive && t.Status == ralph.TaskActive && !p.ticking {
-		p.ticking = true
-		return tea.Batch(cmd, m.later(max(p.next, outputEvery)))
-	}
 	return cmd
+}
+
+// await has a growing output looked at again before the next look at the repository, the later the
+// longer nothing has come: an agent that thinks is not asked ten times a second.
+func (p *pane) await(m *Model, news bool) tea.Cmd {
+	if p.next = min(outputRests, max(2*p.next, outputEvery)); news {
+		p.next = outputEvery
+	}
+	if p.ticking || p.next == outputRests || !m.growing() {
+		return nil
+	}
+	p.ticking = true
+	return m.later(p.next)
 }
 
 // tick looks at a growing output once more.
@@ -127,7 +136,7 @@ func (p *pane) output(m *Model, msg outputMsg) tea.Cmd {
 		if p.stream == nil {
 			p.lines = []draw.Line{draw.Of(draw.Dim, "It has printed nothing yet.")}
 		}
-		return nil
+		return p.await(m, false)
 	}
 	if p.stream != msg.stream { // another turn
 		p.stream, p.lines, p.colors, p.partial, p.unread = msg.stream, nil, draw.Output{}, false, 0
@@ -135,10 +144,9 @@ func (p *pane) output(m *Model, msg outputMsg) tea.Cmd {
 			p.lines = append(p.lines, draw.Of(draw.Dim, fmt.Sprintf("… %d bytes before this are in %s", n, m.short(msg.path))))
 		}
 	} else if len(msg.pieces) == 0 {
-		m.dirty, p.next = false, min(outputRests, p.next+outputEvery/4)
-		return nil
+		m.dirty = false
+		return p.await(m, false)
 	}
-	p.next = outputEvery
 	before := len(p.lines)
 	for _, x := range msg.pieces {
 		p.add(x)
@@ -154,7 +162,7 @@ func (p *pane) output(m *Model, msg outputMsg) tea.Cmd {
 	if !p.follow {
 		p.unread += came
 	}
-	return nil
+	return p.await(m, true)
 }
 
 // add puts a piece of an output behind the lines.

@@ -98,7 +98,7 @@ func (m *Model) arrived(msg pastMsg) tea.Cmd {
 		m.fill()
 		return m.read()
 	}
-	p.first, p.look = msg.first, msg.look
+	p.first, p.look = msg.first, msg.look.Stood()
 	p.at = max(p.at, p.first)
 	m.fill()
 	if p.at != msg.at {

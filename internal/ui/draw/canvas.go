@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -10,6 +11,7 @@ import (
 // stands in its place.
 type Canvas struct {
 	was, now [][]cell
+	lines    []Line // that was is made of, none of them anybody else's
 	known    bool   // what was is what stands there
 	theme    *Theme // in which it stands there
 }
@@ -40,8 +42,16 @@ func (c *Canvas) Paint(b []byte, theme *Theme, lines []Line, columns int) []byte
 		c.now = make([][]cell, len(lines))
 	}
 	c.now = c.now[:len(lines)]
+	for len(c.lines) < len(lines) {
+		c.lines = append(c.lines, nil)
+	}
 	style := Style(1<<16 - 1) // of what was written last: none yet
 	for y, l := range lines {
+		if c.known && slices.Equal(l, c.lines[y]) { // most lines of most pictures
+			c.now[y], c.was[y] = c.was[y], c.now[y]
+			continue
+		}
+		c.lines[y] = append(c.lines[y][:0], l...)
 		c.now[y] = cells(c.now[y][:0], l, columns)
 		var was []cell
 		if c.known {

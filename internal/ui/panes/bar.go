@@ -16,8 +16,8 @@ import (
 // Bar is the control bar: how it stands, how far it is, what it costs, what needs somebody; as
 // the dashboard has it, word for word. With a line more it has the newest decision.
 func Bar(l Look, columns int, decided bool) []draw.Line {
-	x := status.Of(l.State, l.Engine, l.Now)
-	stage := status.QueryStage(l.State)
+	stands := l.Standing()
+	x, stage := stands.Status, stands.Stage
 	tone, sign := statusTone(x, l)
 	words := titled(strings.ReplaceAll(x.Status, "_", " "))
 	if x.Status == "waiting_user" {
@@ -39,7 +39,7 @@ func Bar(l Look, columns int, decided bool) []draw.Line {
 	}
 	first = first.Add(draw.Dim, "  "+stepWords(l, x))
 	var right draw.Line
-	if n := len(status.Needs(l.State, l.Engine, l.Now)); n > 0 {
+	if n := len(stands.Needs); n > 0 {
 		right = draw.Of(draw.Warn|draw.Bold, "! "+NeedWords(n)+" ")
 	}
 	for _, o := range action.AllAvailable(l.State, l.Context, action.Engine, "") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/status"
 )
 
@@ -21,6 +22,24 @@ type Look struct {
 	Trouble string // which file cannot be read, and why
 	Broken  string // why nothing newer can be read
 	Past    bool   // it is how it was
+
+	stands *screen.Standing
+}
+
+// Stood is a look that knows how the repository stands: what every picture of it asks for, worked
+// out once.
+func (l Look) Stood() Look {
+	x := screen.Stand(l.State, l.Engine, l.Now)
+	l.stands = &x
+	return l
+}
+
+// Standing is how the repository stands at that moment.
+func (l Look) Standing() screen.Standing {
+	if l.stands == nil {
+		l = l.Stood()
+	}
+	return *l.stands
 }
 
 // History is the journal as the views of the past read it.

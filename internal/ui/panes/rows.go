@@ -10,7 +10,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
-	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 )
@@ -121,7 +120,7 @@ func workTone(s screen.WorkState) (draw.Style, string) {
 func slotRows(l Look) []Row {
 	var out []Row
 	busy := 0
-	for _, w := range screen.WorkList(l.State, l.Engine, l.Now) {
+	for _, w := range l.Standing().Work {
 		tone, sign := workTone(w.State)
 		r := Row{Key: "work " + string(w.At), About: action.Task, ID: string(w.Task), Task: w.At}
 		place := "  "
@@ -150,7 +149,7 @@ func slotRows(l Look) []Row {
 		r.Lines = append(r.Lines, RowLine{Left: second})
 		out = append(out, r)
 	}
-	stage := status.QueryStage(l.State)
+	stage := l.Standing().Stage
 	if n := stage.Parallel - busy; l.Engine.Alive && stage.Mode == "autopilot" && n > 0 {
 		out = append(out, Say(text.Count(n, "free slot")))
 	}
@@ -251,7 +250,7 @@ func taskLine(t *ralph.Task) RowLine {
 
 func needRows(l Look) []Row {
 	var out []Row
-	for i, n := range status.Needs(l.State, l.Engine, l.Now) {
+	for i, n := range l.Standing().Needs {
 		r := Row{Key: fmt.Sprintf("need %s %d", n.Kind, i), About: action.Engine}
 		what := n.What
 		if n.Gate != nil {
@@ -279,7 +278,7 @@ func needRows(l Look) []Row {
 
 func mergeRows(l Look) []Row {
 	var out []Row
-	stage := status.QueryStage(l.State)
+	stage := l.Standing().Stage
 	for _, q := range stage.Queue {
 		tone := draw.Accent
 		if q.Doing == "held" || q.Gate != "" {
@@ -409,7 +408,7 @@ func Called(id ralph.TaskID) string {
 func (t Tab) Counts(l Look) string {
 	switch t {
 	case TabSlots:
-		if n := len(screen.WorkList(l.State, l.Engine, l.Now)); n > 0 {
+		if n := len(l.Standing().Work); n > 0 {
 			return fmt.Sprint(n)
 		}
 	case TabPlan:
@@ -417,11 +416,11 @@ func (t Tab) Counts(l Look) string {
 			return fmt.Sprintf("%d/%d", n-l.State.Plan.Unfinished(), n)
 		}
 	case TabNeeds:
-		if n := len(status.Needs(l.State, l.Engine, l.Now)); n > 0 {
+		if n := len(l.Standing().Needs); n > 0 {
 			return fmt.Sprint(n)
 		}
 	case TabMerge:
-		if n := len(status.QueryStage(l.State).Queue); n > 0 {
+		if n := len(l.Standing().Stage.Queue); n > 0 {
 			return fmt.Sprint(n)
 		}
 	case TabThreads:
