@@ -300,7 +300,7 @@ func (p *player) text() string {
 	return b.String()
 }
 
-func (p *player) want(words ...string) {
+func (p *player) want(words ...string) *player {
 	p.t.Helper()
 	have := p.text()
 	for _, w := range words {
@@ -308,6 +308,7 @@ func (p *player) want(words ...string) {
 			p.t.Fatalf("the screen does not have %q:\n%s", w, have)
 		}
 	}
+	return p
 }
 
 func (p *player) wantNot(words ...string) {

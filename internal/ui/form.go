@@ -70,6 +70,7 @@ type form struct {
 	at     int // a field, then do it, then cancel
 	wrong  string
 	busy   bool
+	drawn  []int // for each line of its body as it was drawn the field, or -1
 }
 
 // field is one thing that a form asks for.
@@ -82,6 +83,25 @@ func (f *form) paste(words string) {
 	if f.at < len(f.fields) {
 		f.fields[f.at].input.Insert(strings.ReplaceAll(words, "\r\n", "\n"))
 	}
+}
+
+// click gives the keys to a field, or is the word of a button.
+func (f *form) click(m *Model, line, column int) tea.Cmd {
+	switch {
+	case line < 0 || line >= len(f.drawn):
+	case f.drawn[line] >= 0:
+		f.at = f.drawn[line]
+	case line == len(f.drawn)-1: // the buttons
+		yes, no := f.answers()
+		from := draw.Width(yes) + 4 + 3
+		switch {
+		case column >= 0 && column < from-3:
+			return f.send(m)
+		case column >= from && column < from+draw.Width(no)+4:
+			m.popup = nil
+		}
+	}
+	return nil
 }
 
 func (f *form) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
@@ -238,7 +258,7 @@ func (f *form) unchanged(name string) bool {
 }
 
 func (f *form) body(_ *Model, columns, rows int) (string, []draw.Line, string) {
-	fields, on := f.fieldLines(columns)
+	fields, owner := f.fieldLines(columns)
 	var foot []draw.Line
 	if f.wrong != "" {
 		foot = append(foot, draw.Of(draw.Bad, f.wrong).Wrap(columns, 0)...)
@@ -268,8 +288,11 @@ func (f *form) body(_ *Model, columns, rows int) (string, []draw.Line, string) {
 	left := max(1, room-len(out))
 	from := 0
 	if len(fields) > left {
-		from = min(max(0, on-left/2), len(fields)-left)
+		from = min(max(0, slices.Index(owner, f.at)-left/2), len(fields)-left)
 	}
+	f.drawn = slices.Repeat([]int{-1}, len(out))
+	f.drawn = append(f.drawn, owner[from:min(len(fields), from+left)]...)
+	f.drawn = append(f.drawn, slices.Repeat([]int{-1}, len(foot))...)
 	out = append(out, fields[from:min(len(fields), from+left)]...)
 	keys := "tab: next   ctrl+s: do it   esc: cancel"
 	switch {
@@ -289,15 +312,18 @@ func (f *form) body(_ *Model, columns, rows int) (string, []draw.Line, string) {
 	return f.offer.Title, append(out, foot...), keys
 }
 
-// fieldLines are the fields, and the line of the one that has the keys.
-func (f *form) fieldLines(columns int) (out []draw.Line, on int) {
+// fieldLines are the fields, and for each line whose it is.
+func (f *form) fieldLines(columns int) (out []draw.Line, owner []int) {
 	for i, x := range f.fields {
+		for len(owner) < len(out) {
+			owner = append(owner, i-1)
+		}
 		if f.hidden(i) {
 			continue
 		}
 		tone := draw.Dim
 		if i == f.at {
-			tone, on = draw.Accent, len(out)
+			tone = draw.Accent
 		}
 		label := draw.Of(tone, x.Label)
 		if x.Required {
@@ -331,7 +357,10 @@ func (f *form) fieldLines(columns int) (out []draw.Line, on int) {
 		out = append(out, label)
 		out = append(out, f.inputLines(i, columns-2)...)
 	}
-	return out, on
+	for len(owner) < len(out) {
+		owner = append(owner, len(f.fields)-1)
+	}
+	return out, owner
 }
 
 // inputLines are the text of a field.
@@ -356,11 +385,16 @@ func (f *form) inputLines(i, columns int) []draw.Line {
 	return out
 }
 
-func (f *form) buttons() draw.Line {
-	yes, no := f.offer.Title, "Cancel"
+// answers are the words of its buttons.
+func (f *form) answers() (yes, no string) {
 	if len(f.fields) == 0 {
-		yes, no = "Yes, "+strings.ToLower(f.offer.Title), "No"
+		return "Yes, " + strings.ToLower(f.offer.Title), "No"
 	}
+	return f.offer.Title, "Cancel"
+}
+
+func (f *form) buttons() draw.Line {
+	yes, no := f.answers()
 	button := func(words string, on bool, tone draw.Style) draw.Line {
 		if on {
 			return draw.Of(tone|draw.Chosen|draw.Bold, "‹ "+words+" ›")

@@ -215,7 +215,7 @@ func (m *Model) listPanel(wide int) []draw.Line {
 	if x.filter != "" {
 		title = draw.Of(draw.Warn, " /"+x.filter+" ")
 	}
-	return m.panel(title, nil, lines, wide, !m.right, at, m.listHeight())
+	return draw.Panel{Title: title, Lines: lines, On: !m.right, Top: at, All: m.listHeight()}.Draw(wide, rows)
 }
 
 // listHeight is how many lines the rows take.
@@ -288,7 +288,7 @@ func (m *Model) detailPanel(wide int) []draw.Line {
 		var seen []draw.Line
 		seen, top, all = p.visible(columns, rows)
 		for _, l := range seen {
-			lines = append(lines, m.marked(l).Fit(columns))
+			lines = append(lines, l.Marked(m.pane.search).Fit(columns))
 		}
 		switch {
 		case v == panes.ViewOutput && p.unread > 0:
@@ -299,7 +299,7 @@ func (m *Model) detailPanel(wide int) []draw.Line {
 			right = draw.Of(draw.Dim, fmt.Sprintf(" %d%% ", 100*(top+rows)/max(1, all)))
 		}
 	}
-	return m.panel(title, right, lines, wide, m.right, top, all)
+	return draw.Panel{Title: title, Right: right, Lines: lines, On: m.right, Top: top, All: all}.Draw(wide, rows)
 }
 
 // growing reports whether the output that is shown may go on.
@@ -311,25 +311,6 @@ func (m *Model) growing() bool {
 	}
 	t := l.State.Task(r.Task)
 	return t != nil && t.Status == ralph.TaskActive
-}
-
-// marked shows what was searched for.
-func (m *Model) marked(l draw.Line) draw.Line {
-	words := strings.ToLower(m.pane.search)
-	if words == "" {
-		return l
-	}
-	plain := strings.ToLower(l.String())
-	for from := 0; ; {
-		i := strings.Index(plain[from:], words)
-		if i < 0 || from+i >= len(l.String()) {
-			return l
-		}
-		at := draw.Width(plain[:from+i])
-		w := draw.Width(words)
-		l = l.Slice(at, at+w).With(draw.Found).Over(l, at)
-		from += i + len(words)
-	}
 }
 
 // viewParts are the ways to look at what is chosen, in the upper border.
@@ -375,35 +356,6 @@ func (m *Model) hints() []draw.Line {
 		out = append([]draw.Line{draw.Of(draw.Dim, "What can be done now:"), nil}, out...)
 	}
 	return out
-}
-
-// panel is a box with a title, and a sign of where one is in what is longer than it.
-func (m *Model) panel(title, right draw.Line, lines []draw.Line, wide int, on bool, top, all int) []draw.Line {
-	rows, border := m.high()-2, draw.Border
-	if on {
-		border = draw.Accent
-	}
-	head := draw.Of(border, "╭─").Join(title)
-	tail := right.Add(border, "─╮")
-	fill := max(0, wide-head.Width()-tail.Width())
-	out := []draw.Line{head.Slice(0, wide-tail.Width()).Add(border, strings.Repeat("─", fill)).Join(tail)}
-	thumb, size := -1, 0
-	if all > rows && rows > 2 {
-		size = max(1, rows*rows/all)
-		thumb = min(rows-size, top*rows/max(1, all))
-	}
-	for i := range rows {
-		var l draw.Line
-		if i < len(lines) {
-			l = lines[i]
-		}
-		end := "│"
-		if i >= thumb && i < thumb+size && thumb >= 0 {
-			end = "┃"
-		}
-		out = append(out, draw.Of(border, "│").Join(l.Fit(wide-2)).Add(border, end))
-	}
-	return append(out, draw.Of(border, "╰"+strings.Repeat("─", max(0, wide-2))+"╯"))
 }
 
 // lastLine is what was said last, else the keys for what is chosen.
@@ -471,18 +423,7 @@ func shortTitle(o action.Available) string {
 
 // over lays what is open above the picture.
 func (m *Model) over(lines []draw.Line) []draw.Line {
-	wide := min(m.width-4, 84)
-	columns, most := wide-4, m.height-6
-	title, body, foot := m.popup.body(m, columns, most)
-	body = body[:min(len(body), most)]
-	footLine := draw.Of(draw.Dim, foot).Fit(columns)
-	head := draw.Of(draw.Accent, "╭─ ").Add(draw.Strong, title).Add(draw.Accent, " ")
-	box := []draw.Line{head.Slice(0, wide-1).Add(draw.Accent, strings.Repeat("─", max(0, wide-1-head.Width()))+"╮")}
-	for _, l := range append(slices.Clone(body), nil, footLine) {
-		box = append(box, draw.Of(draw.Accent, "│").Add(draw.Plain, " ").Join(l.Fit(columns)).Add(draw.Plain, " ").Add(draw.Accent, "│"))
-	}
-	box = append(box, draw.Of(draw.Accent, "╰"+strings.Repeat("─", wide-2)+"╯"))
-	x, y := (m.width-wide)/2, max(0, (m.height-len(box))/3)
+	box, x, y := m.box()
 	for i, l := range box {
 		if y+i < len(lines) {
 			lines[y+i] = l.Over(lines[y+i], x).Fit(m.width)
@@ -490,6 +431,18 @@ func (m *Model) over(lines []draw.Line) []draw.Line {
 	}
 	return lines
 }
+
+// box is what is open above the picture, and where its upper left corner is.
+func (m *Model) box() (box []draw.Line, x, y int) {
+	columns, most := m.boxSize()
+	title, body, foot := m.popup.body(m, columns, most)
+	body = append(slices.Clone(body[:min(len(body), most)]), nil, draw.Of(draw.Dim, foot).Fit(columns))
+	box = draw.Box(title, body, columns)
+	return box, (m.width - columns - 4) / 2, max(0, (m.height-len(box))/3)
+}
+
+// boxSize is what there is room for in the box.
+func (m *Model) boxSize() (columns, rows int) { return min(m.width-4, 84) - 4, m.height - 6 }
 
 func (m *Model) viewSpots() []spot {
 	_, right := m.split()

@@ -392,15 +392,24 @@ func (m *Model) takeBack() tea.Cmd {
 
 // wheel scrolls what is below the mouse.
 func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
-	if m.popup != nil || m.small() {
-		return nil
-	}
 	by := 0
 	switch msg.Button {
 	case tea.MouseWheelDown:
 		by = 3
 	case tea.MouseWheelUp:
 		by = -3
+	}
+	if m.small() || by == 0 {
+		return nil
+	}
+	switch p := m.popup.(type) {
+	case nil:
+	case *choice:
+		return p.key(m, tea.KeyPressMsg{Code: map[bool]rune{true: tea.KeyDown, false: tea.KeyUp}[by > 0]})
+	case *form:
+		return p.key(m, tea.KeyPressMsg{Code: map[bool]rune{true: tea.KeyPgDown, false: tea.KeyPgUp}[by > 0]})
+	default:
+		return nil
 	}
 	if left, _ := m.split(); msg.X >= left || m.right && m.single() {
 		columns, rows := m.paneSize()
@@ -412,8 +421,15 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 
 // click chooses what is below the mouse.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
-	if m.popup != nil || m.small() || msg.Button != tea.MouseLeft {
+	if m.small() || msg.Button != tea.MouseLeft {
 		return nil
+	}
+	if _, ok := m.popup.(*search); ok {
+		return nil
+	}
+	if m.popup != nil {
+		_, x, y := m.box()
+		return m.popup.click(m, msg.Y-y-1, msg.X-x-2)
 	}
 	if msg.Y == m.bar() {
 		for _, s := range m.tabSpots() {

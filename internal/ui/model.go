@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/ui/panes"
-	"github.com/ralph-loop/ralph/internal/ui/watch"
 )
 
 // Model is the screen: what it knows, what is chosen, and what is open above it.
@@ -346,36 +344,9 @@ func (m *Model) readLately() tea.Cmd {
 	m.seen.reading = true
 	told, then, source := m.seen.told, m.seen.then, m.opt.Source
 	return func() tea.Msg {
-		told, then, err := catchUp(source, told, then, s)
+		told, then, err := panes.CatchUp(source, told, then, s)
 		return latelyMsg{told, then, err}
 	}
-}
-
-const keptLines = 400 // of what happened
-
-func catchUp(source watch.Source, told *screen.Lately, then, s *ralph.State) (*screen.Lately, *ralph.State, error) {
-	if told == nil || s.Seq-then.Seq > panes.MaxFold {
-		told, then = &screen.Lately{Most: keptLines}, &ralph.State{}
-		if from := s.Seq - panes.MaxFold; from > 0 {
-			at, err := source.At(from)
-			if err != nil {
-				return nil, nil, fmt.Errorf("read the state after fact %d: %w", from, err)
-			}
-			then = at.Clone()
-		}
-	}
-	err := source.Each(then.Seq, func(e ralph.Event) error {
-		if e.Seq > s.Seq {
-			return panes.ErrEnough
-		}
-		then.Apply(e)
-		told.Add(e, then)
-		return nil
-	})
-	if errors.Is(err, panes.ErrEnough) {
-		err = nil
-	}
-	return told, then, err
 }
 
 func (m *Model) told(msg latelyMsg) {

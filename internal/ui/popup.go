@@ -18,6 +18,8 @@ import (
 type popup interface {
 	key(m *Model, msg tea.KeyPressMsg) tea.Cmd
 	paste(words string)
+	// click is a click on a line of its body.
+	click(m *Model, line, column int) tea.Cmd
 	// body is what it shows in a box of at most so many columns and rows.
 	body(m *Model, columns, rows int) (title string, lines []draw.Line, foot string)
 }
@@ -80,6 +82,28 @@ func (c *choice) paste(words string) {
 	}
 }
 
+// head is how many lines stand above the list.
+func (c *choice) head() int {
+	if c.input != nil {
+		return 2
+	}
+	return 0
+}
+
+// click chooses what is clicked on; a click on what is chosen does it.
+func (c *choice) click(m *Model, line, _ int) tea.Cmd {
+	at := c.top + line - c.head()
+	if line < c.head() || at >= len(c.list) || c.list[at].do == nil {
+		return nil
+	}
+	if at == c.at {
+		m.popup = nil
+		return c.list[at].do(m)
+	}
+	c.at = at
+	return nil
+}
+
 func (c *choice) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 	k := msg.String()
 	switch {
@@ -124,7 +148,7 @@ func (c *choice) body(_ *Model, columns, rows int) (string, []draw.Line, string)
 	if c.input != nil {
 		out = append(out, draw.Of(draw.Accent, "› ").Join(c.input.Draw(columns-2, true)), nil)
 	}
-	room := max(1, rows-len(out))
+	room := max(1, rows-c.head())
 	c.top = min(c.top, c.at)
 	c.top = max(c.top, c.at-room+1)
 	if c.at <= 1 {
@@ -340,5 +364,7 @@ func (s *search) key(m *Model, msg tea.KeyPressMsg) tea.Cmd {
 	m.fill()
 	return m.read()
 }
+
+func (s *search) click(*Model, int, int) tea.Cmd { return nil }
 
 func (s *search) body(*Model, int, int) (string, []draw.Line, string) { return "", nil, "" }

@@ -241,7 +241,7 @@ func Run(ctx context.Context, opt Options) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	in, _ := opt.Env.Stdin.(*os.File)
-	out := terminalOf(opt.Env.Stdout)
+	out := tty.Below(opt.Env.Stdout)
 	t := tty.New(in, out, opt.Mouse, questions(opt.Env.Environ, opt.Theme))
 	columns, rows := t.Size()
 	p, program := newProgram(ctx, New(ctx, opt), t, tea.WithInput(in), tea.WithOutput(out), tea.WithEnvironment(opt.Env.Environ), tea.WithWindowSize(columns, rows))
@@ -263,17 +263,6 @@ func Run(ctx context.Context, opt Options) error {
 		}
 	}()
 	return p.run(ctx, program)
-}
-
-// terminalOf is the terminal below what rewrites words for it: its size is asked there.
-func terminalOf(out io.Writer) io.Writer {
-	for {
-		w, ok := out.(interface{ Unwrap() io.Writer })
-		if !ok {
-			return out
-		}
-		out = w.Unwrap()
-	}
 }
 
 // run is Run with a program that is made.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ui/tty"
 	"github.com/ralph-loop/ralph/internal/ui/watch"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -34,7 +35,7 @@ func Refused(env workspace.Env) error {
 	switch {
 	case !env.Terminal:
 		why = "the output is no terminal"
-	case !ok || !isTerminal(in):
+	case !ok || !tty.Is(in):
 		why = "the input is no terminal"
 	case proc.Getenv(env.Environ, "TERM") == "dumb" || proc.Getenv(env.Environ, "TERM") == "":
 		why = "this terminal cannot place its cursor (TERM=" + proc.Getenv(env.Environ, "TERM") + ")"

@@ -18,6 +18,20 @@ import (
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
+// Is reports whether a file is a terminal.
+func Is(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// Below is the terminal below what rewrites words for it: its size is asked there.
+func Below(out io.Writer) io.Writer {
+	for {
+		w, ok := out.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return out
+		}
+		out = w.Unwrap()
+	}
+}
+
 // Terminal is a terminal that can be taken and given back, as often as is needed. It is safe
 // for concurrent use.
 type Terminal struct {
