@@ -30,6 +30,7 @@ const module = "github.com/ralph-loop/ralph"
 func layers() map[string][]string {
 	all := pureLayers()
 	maps.Copy(all, upperLayers())
+	maps.Copy(all, gitLayers())
 	maps.Copy(all, screenLayers())
 	maps.Copy(all, fleetLayers())
 	maps.Copy(all, testLayers())
@@ -74,28 +75,18 @@ func pureLayers() map[string][]string {
 func upperLayers() map[string][]string {
 	return map[string][]string{
 		// effects
-		"internal/proc":      {"internal/text"},
-		"internal/config":    {"R", "internal/keymap", "internal/lazyregexp", "internal/notice"},
-		"internal/views":     {"R", "internal/queue"},
-		"internal/journal":   {"R", "internal/views"},
-		"internal/records":   {"R", "internal/text"},
-		"internal/locate":    {"internal/journal", "internal/proc"},
-		"internal/termtext":  {"internal/lazyregexp", "internal/proc"},
-		"internal/early":     {"R", "internal/action", "internal/termtext", "internal/locate", "internal/journal", "internal/proc", "internal/status"},
-		"internal/git":       {"R", "internal/git/index", "internal/lazyregexp", "internal/operation", "internal/proc"},
-		"internal/git/index": {},
-		// what stands on a git.Repo: the packages that may use internal/git/access.go
-		"internal/git/anchor":    {"internal/git"},
-		"internal/git/commits":   {"R", "internal/git", "internal/git/index", "internal/lazyregexp"},
-		"internal/git/landing":   {"internal/git", "internal/git/commits", "internal/git/refs", "internal/lazyregexp"},
-		"internal/git/push":      {"internal/git", "internal/proc"},
-		"internal/git/refs":      {"internal/git", "internal/lazyregexp"},
-		"internal/git/shelve":    {"R", "internal/git", "internal/git/commits", "internal/lazyregexp"},
-		"internal/git/worktrees": {"internal/git", "internal/git/refs", "internal/git/shelve", "internal/lazyregexp", "internal/proc"},
-		"internal/livingdocs":    {"R", "internal/redact", "internal/specdoc"},
-		"internal/forge":         {"R", "internal/lazyregexp", "internal/outgoing", "internal/policy", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text", "internal/tracker", "internal/tracker/github"},
-		"internal/outgoing":      {"R", "internal/git", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text"},
-		"internal/check":         {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput", "internal/text"},
+		"internal/proc":       {"internal/text"},
+		"internal/config":     {"R", "internal/keymap", "internal/lazyregexp", "internal/notice"},
+		"internal/views":      {"R", "internal/queue"},
+		"internal/journal":    {"R", "internal/views"},
+		"internal/records":    {"R", "internal/text"},
+		"internal/locate":     {"internal/journal", "internal/proc"},
+		"internal/termtext":   {"internal/lazyregexp", "internal/proc"},
+		"internal/early":      {"R", "internal/action", "internal/termtext", "internal/locate", "internal/journal", "internal/proc", "internal/status"},
+		"internal/livingdocs": {"R", "internal/redact", "internal/specdoc"},
+		"internal/forge":      {"R", "internal/lazyregexp", "internal/outgoing", "internal/policy", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text", "internal/tracker", "internal/tracker/github"},
+		"internal/outgoing":   {"R", "internal/git", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text"},
+		"internal/check":      {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput", "internal/text"},
 		"internal/agent": {
 			"R", "internal/lazyregexp", "internal/proc", "internal/text",
 			"internal/agent/acp", "internal/agent/api", "internal/agent/claude", "internal/agent/codex", "internal/agent/execagent", "internal/agent/scripted", "internal/agent/wire",
@@ -143,8 +134,8 @@ func upperLayers() map[string][]string {
 		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/check", "internal/git", "internal/journal", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/step", "internal/locate"},
 		"internal/person":      {"R", "internal/agentsock", "internal/journal", "internal/proc", "internal/workspace", "internal/locate"},
 		"internal/profile":     {"R", "internal/agentsock", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
-		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step", "internal/thread"},
-		"internal/recovery":    {"R", "internal/action", "internal/git", "internal/git/commits", "internal/git/refs", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
+		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step", "internal/thread"},
+		"internal/recovery":    {"R", "internal/action", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
 		"internal/whatif":      {"R", "internal/advice", "internal/approval", "internal/config", "internal/journal", "internal/policy", "internal/report", "internal/signature", "internal/text", "internal/thread", "internal/workspace"},
 		"internal/backend":     {"R", "internal/queue", "internal/action", "internal/config", "internal/exit", "internal/journal", "internal/keymap", "internal/person", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/views", "internal/workspace"},
 		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree", "internal/locate"},
@@ -154,7 +145,7 @@ func upperLayers() map[string][]string {
 		"internal/screen":      {"R", "internal/action", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
 		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup"},
 		"internal/interceptor": {"R", "internal/approval", "internal/agentsock", "internal/claudehook", "internal/config", "internal/exit", "internal/lookup", "internal/operation", "internal/policy", "internal/proc", "internal/sandbox", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/coverage", "internal/forge", "internal/git", "internal/git/commits", "internal/interceptor", "internal/livingdocs", "internal/model", "internal/notify", "internal/outgoing", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/shim", "internal/signature", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree", "internal/outbox", "internal/specfile", "internal/tracker", "internal/tracker/ado", "internal/tracker/github", "internal/tracker/jira"},
+		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/coverage", "internal/forge", "internal/git", "internal/git/commits", "internal/git/diff", "internal/interceptor", "internal/livingdocs", "internal/model", "internal/notify", "internal/outgoing", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/shim", "internal/signature", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree", "internal/outbox", "internal/specfile", "internal/tracker", "internal/tracker/ado", "internal/tracker/github", "internal/tracker/jira"},
 		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/coverage", "internal/follow", "internal/check", "internal/git", "internal/git/commits", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/tracker", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/console":     {"R", "internal/action", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace", "internal/termtext"},
 		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/doctor", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/screen", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
@@ -168,6 +159,26 @@ func upperLayers() map[string][]string {
 		"internal/screen/history": {"R", "internal/chart", "internal/report", "internal/screen", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index"},
 		"internal/observe/watch":  {"R", "internal/action", "internal/screen/page", "internal/status", "internal/web/index"},
 		"internal/observe/past":   {"R", "internal/observe/watch", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/text", "internal/web/index"},
+	}
+}
+
+// gitLayers are a repository, what it stands on, and what stands on it: the packages that may
+// use internal/git/access.go.
+func gitLayers() map[string][]string {
+	return map[string][]string{
+		"internal/git":           {"R", "internal/git/coprocess", "internal/git/index", "internal/lazyregexp", "internal/operation", "internal/proc"},
+		"internal/git/index":     {},
+		"internal/git/coprocess": {"internal/proc"},
+
+		"internal/git/anchor":    {"internal/git"},
+		"internal/git/carry":     {"internal/git", "internal/git/refs"},
+		"internal/git/commits":   {"R", "internal/git", "internal/git/diff", "internal/git/index", "internal/lazyregexp"},
+		"internal/git/diff":      {"internal/git", "internal/git/coprocess"},
+		"internal/git/landing":   {"internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/lazyregexp"},
+		"internal/git/push":      {"internal/git", "internal/proc"},
+		"internal/git/refs":      {"internal/git", "internal/lazyregexp"},
+		"internal/git/shelve":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/lazyregexp"},
+		"internal/git/worktrees": {"internal/git", "internal/git/refs", "internal/git/shelve", "internal/lazyregexp", "internal/proc"},
 	}
 }
 
@@ -186,10 +197,9 @@ func screenLayers() map[string][]string {
 // fleetLayers are work on other machines, which only the program ralph-fleet has.
 func fleetLayers() map[string][]string {
 	return map[string][]string{
-		"internal/git/carry": {"internal/git", "internal/git/refs"},
-		"internal/fleetcmd":  {"R", "internal/action", "internal/config", "internal/exit", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
-		"internal/fleet":     {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleetcmd", "internal/config", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
-		"cmd/ralph-fleet":    {"internal/cli", "internal/fleetcmd", "internal/fleet", "internal/version", "internal/workspace"},
+		"internal/fleetcmd": {"R", "internal/action", "internal/config", "internal/exit", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
+		"internal/fleet":    {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleetcmd", "internal/config", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
+		"cmd/ralph-fleet":   {"internal/cli", "internal/fleetcmd", "internal/fleet", "internal/version", "internal/workspace"},
 	}
 }
 

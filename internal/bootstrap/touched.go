@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -18,7 +19,7 @@ func touched(repo *git.Repo) func(ctx context.Context, dir, from, to string, wan
 				return nil, nil, err
 			}
 		}
-		files, patch, err := in.Touched(ctx, from, to, want, most)
+		files, patch, err := diff.Touched(ctx, in, from, to, want, most)
 		out := make([]step.Touched, len(files))
 		for i, f := range files {
 			out[i] = step.Touched(f)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -55,3 +56,6 @@ func (r *Repo) Home() *Repo { return r.home }
 func (r *Repo) OpenAt(ctx context.Context, dir string) (*Repo, error) {
 	return Open(ctx, r.p, dir, r.env)
 }
+
+// File is where a file of the work tree is.
+func (r *Repo) File(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }

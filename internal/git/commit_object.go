@@ -85,7 +85,7 @@ func untilMail(ident string) string { return ident[:strings.LastIndexByte(ident,
 // is handed over in a file: git takes no other list of more than one.
 func (r *Repo) keepCommit(ctx context.Context, who committingAs, tree, message string, parents []string) (string, error) {
 	if strings.ContainsAny(r.gitDir, "\n\"") {
-		return "", errObject
+		return "", ErrObject
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "tree %s\n", tree)
@@ -109,7 +109,7 @@ func (r *Repo) keepCommit(ctx context.Context, who committingAs, tree, message s
 		return "", err
 	}
 	var commit string
-	err = r.ask(ctx, []byte(f.Name()+"\n"), func(out *bufio.Reader) error {
+	err = r.Ask(ctx, []byte(f.Name()+"\n"), func(out *bufio.Reader) error {
 		line, err := out.ReadString('\n')
 		commit = strings.TrimSpace(line)
 		return err

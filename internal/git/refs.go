@@ -62,7 +62,7 @@ func (r *Repo) nobodyTold(ctx context.Context) bool {
 // it ends, and who asks does it anew by a git that says why.
 func (r *Repo) updateKept(ctx context.Context, why string, lines []string) error {
 	question := "start\n" + strings.Join(lines, "\n") + "\ncommit\n"
-	return r.ask(ctx, []byte(question), func(out *bufio.Reader) error {
+	return r.Ask(ctx, []byte(question), func(out *bufio.Reader) error {
 		for _, want := range []string{"start: ok", "commit: ok"} {
 			line, err := out.ReadString('\n')
 			if err == nil && strings.TrimSpace(line) != want {

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ralph-loop/ralph/internal/git/coprocess"
 	"github.com/ralph-loop/ralph/internal/git/index"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	neverlist "github.com/ralph-loop/ralph/internal/operation"
@@ -68,7 +69,7 @@ type Repo struct {
 
 	pool worktrees
 
-	talks   talks
+	asked   coprocess.Pool // of a checkout, for its worktrees too
 	commits committing
 	trees   index.Known[map[string]TreeEntry]
 }

@@ -1,9 +1,7 @@
 package git
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,75 +75,4 @@ func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths), nil
-}
-
-// Diff returns the difference of two trees or commits as a patch of at most
-// max bytes, cut after a whole line.
-func (r *Repo) Diff(ctx context.Context, fromTree, toTree string, max int64) (patch []byte, err error) {
-	if err := errors.Join(CheckHash("tree", fromTree), CheckHash("tree", toTree)); err != nil {
-		return nil, fmt.Errorf("diff: %w", err)
-	}
-	if fromTree == toTree || max <= 0 {
-		return nil, nil
-	}
-	if err := errors.Join(r.written(ctx, fromTree), r.written(ctx, toTree)); err != nil {
-		return nil, fmt.Errorf("diff: %w", err)
-	}
-	if patch, err = r.patch(ctx, max, fromTree, toTree, "-p"); err != nil {
-		return nil, fmt.Errorf("diff: %w", err)
-	}
-	return patch, nil
-}
-
-// compare has git tell how two trees differ, in a form: at most max bytes, cut after a
-// whole line. It is what checks look at, so that nothing that the author of the work can
-// set makes git hide some of it: no .gitattributes (there is none where it stands, and no
-// index that has one), no limit from which files count as binary, no object put in
-// another's place.
-func (r *Repo) compare(ctx context.Context, max int64, form []string, more ...string) ([]byte, error) {
-	c := r.objectsOnly(slices.Concat(diffTree(), form, more)...)
-	out := &head{left: max}
-	var said bytes.Buffer
-	cmd, err := r.command(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Tied = r.gitDir, out, &said, false
-	res, err := r.p.Run(ctx, cmd)
-	if out.full {
-		return out.lines(), nil
-	}
-	if err := Failed(ctx, c.Args, res, err, said.Bytes()); err != nil {
-		return nil, err
-	}
-	return out.buf.Bytes(), nil
-}
-
-func diffTree() []string {
-	return []string{"diff-tree", "-r", "--no-color", "--no-ext-diff", "--no-textconv"}
-}
-
-// errFull ends a command that has said enough.
-var errFull = errors.New("enough read")
-
-// head keeps the beginning of a stream.
-type head struct {
-	buf  bytes.Buffer
-	left int64
-	full bool
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	if int64(len(p)) > h.left {
-		h.buf.Write(p[:h.left])
-		h.left, h.full = 0, true
-		return 0, errFull
-	}
-	h.left -= int64(len(p))
-	return h.buf.Write(p)
-}
-
-// lines are the whole lines in it.
-func (h *head) lines() []byte {
-	return h.buf.Bytes()[:bytes.LastIndexByte(h.buf.Bytes(), '\n')+1]
 }

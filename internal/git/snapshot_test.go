@@ -135,25 +135,3 @@ func TestDirty(t *testing.T) {
 	b.Must(err)
 	b.Equal("dirty", strings.Join(paths, "|"), "a.txt|dir/b.txt|dir/sub/c.txt|moved.txt|new dir/ö \"quoted\".txt")
 }
-
-func TestDiffIsBounded(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
-	from := b.snapshot()
-	b.Write("big.txt", strings.Repeat("a line of text\n", 100_000))
-	b.Write("ünï.txt", "x\n")
-	to := b.snapshot()
-	patch, err := b.repo.Diff(t.Context(), from, to, 10_000)
-	b.Must(err)
-	if len(patch) > 10_000 || len(patch) < 9_000 || patch[len(patch)-1] != '\n' {
-		t.Errorf("%d bytes, ends with %q", len(patch), patch[len(patch)-5:])
-	}
-	patch, err = b.repo.Diff(t.Context(), from, to, 10<<20)
-	b.Must(err)
-	if !strings.Contains(string(patch), "+++ b/ünï.txt") || len(patch) < 1_500_000 {
-		t.Errorf("the whole patch has %d bytes", len(patch))
-	}
-	patch, err = b.repo.Diff(t.Context(), to, to, 100)
-	b.Must(err)
-	b.Equal("no difference", string(patch), "")
-}

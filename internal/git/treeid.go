@@ -56,7 +56,7 @@ func (r *Repo) TreeKept(ctx context.Context) (string, error) {
 	if err != nil || r.ours {
 		return tree, err
 	}
-	return tree, r.written(ctx, tree)
+	return tree, r.Written(ctx, tree)
 }
 
 // current reports whether the private index still is the one of that tree.
@@ -65,8 +65,8 @@ func (r *Repo) current(tree string) bool {
 	return s.index != nil && s.tree == tree && SameFile(s.index, Stat(r.PrivateIndex()))
 }
 
-// written has a tree written that so far only its id is known of.
-func (r *Repo) written(ctx context.Context, tree string) error {
+// Written has a tree written that so far only its id is known of.
+func (r *Repo) Written(ctx context.Context, tree string) error {
 	r.Lock()
 	defer r.Unlock()
 	if !r.current(tree) {
@@ -113,7 +113,7 @@ func (r *Repo) makeTrees(ctx context.Context, list []index.Tree) error {
 		}
 		describeTree(&question, members)
 	}
-	return r.ask(ctx, question.Bytes(), func(out *bufio.Reader) error {
+	return r.Ask(ctx, question.Bytes(), func(out *bufio.Reader) error {
 		for _, t := range list {
 			line, err := out.ReadString('\n')
 			if err == nil && strings.TrimSpace(line) != t.ID {
@@ -131,7 +131,7 @@ func (r *Repo) makeTrees(ctx context.Context, list []index.Tree) error {
 func (r *Repo) MakeTree(ctx context.Context, members map[string]TreeEntry) (id string, err error) {
 	var question bytes.Buffer
 	describeTree(&question, members)
-	err = r.ask(ctx, question.Bytes(), func(out *bufio.Reader) error {
+	err = r.Ask(ctx, question.Bytes(), func(out *bufio.Reader) error {
 		line, err := out.ReadString('\n')
 		id = strings.TrimSpace(line)
 		return err

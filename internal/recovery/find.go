@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -94,7 +95,7 @@ func (x *ShownEntry) Read(ctx context.Context, repo *git.Repo) error {
 	if from == "" || from == x.Commit {
 		return nil
 	}
-	patch, err := repo.Diff(ctx, from, x.Commit, most)
+	patch, err := diff.Plain(ctx, repo, from, x.Commit, most)
 	x.Patch = string(patch)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/landing"
 	"github.com/ralph-loop/ralph/internal/git/refs"
@@ -65,11 +66,11 @@ func (t *Trees) Snapshot(ctx context.Context) (tree, head string, err error) {
 }
 
 func (t *Trees) Diff(ctx context.Context, from, to string, most int64) ([]byte, error) {
-	return t.Repo.Diff(ctx, from, to, most)
+	return diff.Plain(ctx, t.Repo, from, to, most)
 }
 
 func (t *Trees) Patch(ctx context.Context, from, to string, most int64) ([]byte, error) {
-	return t.Repo.Patch(ctx, from, to, most)
+	return diff.Patch(ctx, t.Repo, from, to, most)
 }
 
 func (t *Trees) Inside(ctx context.Context) ([]string, error) { return worktrees.Inside(ctx, t.Repo) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 )
 
 // Look says what is otherwise in the user's checkout than known says, which no agent did:
@@ -45,7 +46,7 @@ func Look(ctx context.Context, r *git.Repo, known ralph.Checkout, agents Agents)
 
 // sortOut says which of the changes that are not committed are somebody else's.
 func sortOut(ctx context.Context, r *git.Repo, known ralph.Checkout, f *ralph.CheckoutFound) error {
-	dirty, err := r.Changes(ctx, f.Head, f.Tree)
+	dirty, err := diff.Changes(ctx, r, f.Head, f.Tree)
 	if err != nil {
 		return err
 	}
@@ -65,14 +66,14 @@ func sortOut(ctx context.Context, r *git.Repo, known ralph.Checkout, f *ralph.Ch
 	}
 	// What somebody took away of an agent's work may come back (git stash, git stash pop).
 	for path, c := range since {
-		if b, agents := before[path]; agents && c.After() != b.After() && !slices.ContainsFunc(dirty, func(d git.Change) bool { return d.Path == path }) {
+		if b, agents := before[path]; agents && c.After() != b.After() && !slices.ContainsFunc(dirty, func(d diff.Change) bool { return d.Path == path }) {
 			if _, theirs := old[path]; !theirs && !git.IsOwn(path) {
 				f.Left = append(f.Left, ralph.LeftFile{Path: path, Now: c.After(), Was: b.After(), At: c.After()})
 			}
 		}
 	}
 	for _, l := range known.Left {
-		is := func(d git.Change) bool { return d.Path == l.Path }
+		is := func(d diff.Change) bool { return d.Path == l.Path }
 		if _, again := since[l.Path]; l.Was != "" && l.Now == l.At && !again && !slices.ContainsFunc(dirty, is) {
 			f.Left = append(f.Left, l)
 		}
@@ -112,9 +113,9 @@ func sortOut(ctx context.Context, r *git.Repo, known ralph.Checkout, f *ralph.Ch
 }
 
 // ByPath lists what differs between two trees, by path.
-func ByPath(ctx context.Context, r *git.Repo, from, to string) (map[string]git.Change, error) {
-	list, err := r.Changes(ctx, from, to)
-	out := make(map[string]git.Change, len(list))
+func ByPath(ctx context.Context, r *git.Repo, from, to string) (map[string]diff.Change, error) {
+	list, err := diff.Changes(ctx, r, from, to)
+	out := make(map[string]diff.Change, len(list))
 	for _, c := range list {
 		out[c.Path] = c
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 )
 
 // ralph may be started by a hook, where git has set these.
@@ -48,7 +49,7 @@ func TestTreeIDCostsOneProcess(t *testing.T) {
 	if _, err := b.Try("cat-file", "-e", tree); err == nil {
 		t.Error("the tree is written although nobody asked")
 	}
-	patch, err := b.repo.Diff(t.Context(), first, tree, 1<<20)
+	patch, err := diff.Plain(t.Context(), b.repo, first, tree, 1<<20)
 	b.Must(err)
 	if !strings.Contains(string(patch), "+for the diff") {
 		t.Errorf("diff: %s", patch)

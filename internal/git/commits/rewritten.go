@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/index"
 )
 
@@ -66,7 +67,7 @@ func Rewritten(ctx context.Context, r *git.Repo, before IndexWas, tree string, c
 			}
 		}
 	case tree != "":
-		list, err := r.Changes(ctx, tree, c.Tree)
+		list, err := diff.Changes(ctx, r, tree, c.Tree)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +146,7 @@ func TakeBack(ctx context.Context, r *git.Repo, in Input) error {
 // OtherThan names the files that a commit has otherwise than the tree that was to be committed
 // and what others had committed before it. Files that it leaves out are not looked at.
 func OtherThan(ctx context.Context, r *git.Repo, in Input, at git.CommitObject) ([]string, error) {
-	list, err := r.Changes(ctx, in.Checked, at.Tree)
+	list, err := diff.Changes(ctx, r, in.Checked, at.Tree)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func OtherThan(ctx context.Context, r *git.Repo, in Input, at git.CommitObject) 
 }
 
 func pathsBetween(ctx context.Context, r *git.Repo, from, to string) (map[string]bool, error) {
-	list, err := r.Changes(ctx, from, to)
+	list, err := diff.Changes(ctx, r, from, to)
 	paths := map[string]bool{}
 	for _, c := range list {
 		paths[c.Path] = true

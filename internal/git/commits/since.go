@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 )
 
 const (
@@ -219,7 +220,7 @@ func shared(ctx context.Context, r *git.Repo, parent string, c Commit) ([]string
 		return nil, fmt.Errorf("look at the commits of others: %w", err)
 	}
 	theirs := strings.Split(out, "\x00")
-	mine, err := r.Changes(ctx, parent, c.Hash)
+	mine, err := diff.Changes(ctx, r, parent, c.Hash)
 	var both []string
 	for _, m := range mine {
 		if slices.Contains(theirs, m.Path) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
@@ -177,7 +178,7 @@ func TestPatchHidesNothing(t *testing.T) {
 	b.Git("config", "core.bigFileThreshold", "1")
 	b.Write("d.txt", "harmless\n")
 	b.Git("replace", strings.TrimSpace(b.Git("rev-parse", "HEAD:d.txt")), strings.TrimSpace(b.Git("hash-object", "-w", "d.txt")))
-	patch, err := b.repo.Patch(t.Context(), from, b.Head(), 1<<20)
+	patch, err := diff.Patch(t.Context(), b.repo, from, b.Head(), 1<<20)
 	b.Must(err)
 	for _, name := range []string{"sub/a.env", "b.txt", "c.old", "d.txt"} {
 		if !strings.Contains(string(patch), "+added to "+name) {
@@ -198,13 +199,13 @@ func TestPatch(t *testing.T) {
 	b.Git("mv", "long.txt", "moved.txt")
 	b.Write("moved.txt", long+"y\n"+long)
 	b.Git("commit", "-q", "-a", "-m", "move")
-	patch, err := b.repo.Patch(t.Context(), from, b.Head(), 1<<20)
+	patch, err := diff.Patch(t.Context(), b.repo, from, b.Head(), 1<<20)
 	b.Must(err)
 	text := string(patch)
-	if !strings.Contains(text, "rename from long.txt") || strings.Count(text, "\n line") != 2*git.PatchContext {
+	if !strings.Contains(text, "rename from long.txt") || strings.Count(text, "\n line") != 2*diff.PatchContext {
 		t.Errorf("the patch:\n%s", text)
 	}
-	if cut, err := b.repo.Patch(t.Context(), from, b.Head(), 60); err != nil || len(cut) == 0 || len(cut) > 60 || cut[len(cut)-1] != '\n' {
+	if cut, err := diff.Patch(t.Context(), b.repo, from, b.Head(), 60); err != nil || len(cut) == 0 || len(cut) > 60 || cut[len(cut)-1] != '\n' {
 		t.Errorf("cut off: %q, %v", cut, err)
 	}
 	if tip, err := refs.Tip(t.Context(), b.repo, "main"); err != nil || tip != b.Head() {

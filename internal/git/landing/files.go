@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
@@ -150,7 +151,7 @@ func (l *landing) forward(ctx context.Context) error {
 }
 
 // reversed returns how the one tree differs when seen from the other.
-func reversed(list []git.Change) []git.Change {
+func reversed(list []diff.Change) []diff.Change {
 	back := slices.Clone(list)
 	for i, c := range back {
 		a, b, _ := strings.Cut(strings.TrimPrefix(c.Modes, ":"), " ")
@@ -169,7 +170,7 @@ func reversed(list []git.Change) []git.Change {
 // mend finishes a landing whose files, index or branch are half way. A file that
 // is neither From's nor To's version is the person's, and then nothing happens.
 func (l *landing) mend(ctx context.Context, dirty []dirtyFile) (Landed, error) {
-	list, err := l.Changes(ctx, l.in.From, l.in.To)
+	list, err := diff.Changes(ctx, l.Repo, l.in.From, l.in.To)
 	if err != nil {
 		return Landed{}, err
 	}
@@ -177,16 +178,16 @@ func (l *landing) mend(ctx context.Context, dirty []dirtyFile) (Landed, error) {
 	if err != nil {
 		return Landed{}, err
 	}
-	if l.head.Commit == l.in.To && !slices.ContainsFunc(list, func(c git.Change) bool { from, _ := c.Sides(); return before[c.Path] == from }) {
+	if l.head.Commit == l.in.To && !slices.ContainsFunc(list, func(c diff.Change) bool { from, _ := c.Sides(); return before[c.Path] == from }) {
 		return Landed{How: LandedAlready}, nil
 	}
-	theirs := append(l.unknown(list, before, dirty), l.InTheWay(reversed(list))...)
+	theirs := append(l.unknown(list, before, dirty), diff.InTheWay(l.Repo, reversed(list))...)
 	if len(theirs) == 0 {
 		if err := l.addChanged(ctx, list, before); err != nil {
 			return Landed{}, err
 		}
 	}
-	var halves []git.Change
+	var halves []diff.Change
 	if len(theirs) == 0 {
 		if theirs, halves, err = l.neither(ctx, list, before); err != nil {
 			return Landed{}, err
@@ -210,7 +211,7 @@ func (l *landing) mend(ctx context.Context, dirty []dirtyFile) (Landed, error) {
 
 // unknown returns the changed files that have nothing to do with this landing, or
 // have something else staged.
-func (l *landing) unknown(list []git.Change, before map[string]git.TreeEntry, dirty []dirtyFile) (theirs []string) {
+func (l *landing) unknown(list []diff.Change, before map[string]git.TreeEntry, dirty []dirtyFile) (theirs []string) {
 	known, touched := map[string]bool{}, map[string]bool{}
 	for _, c := range list {
 		from, to := c.Sides()
@@ -244,7 +245,7 @@ func (l *landing) entries(ctx context.Context) (map[string]git.TreeEntry, error)
 
 // addChanged makes the copy say what the files are now, as far as this landing
 // changes them.
-func (l *landing) addChanged(ctx context.Context, list []git.Change, before map[string]git.TreeEntry) error {
+func (l *landing) addChanged(ctx context.Context, list []diff.Change, before map[string]git.TreeEntry) error {
 	var names strings.Builder
 	for _, c := range list {
 		info, err := os.Lstat(l.File(c.Path))
@@ -280,7 +281,7 @@ func (l *landing) behindLink(name string) bool {
 
 // neither returns the files that are of neither version: those of the person, and
 // those that a killed git had removed or only begun to write.
-func (l *landing) neither(ctx context.Context, list []git.Change, before map[string]git.TreeEntry) (theirs []string, halves []git.Change, err error) {
+func (l *landing) neither(ctx context.Context, list []diff.Change, before map[string]git.TreeEntry) (theirs []string, halves []diff.Change, err error) {
 	now, err := l.entries(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -322,7 +323,7 @@ func (l *landing) half(ctx context.Context, name string, to git.TreeEntry) bool 
 }
 
 // clear takes half-written files away and has the copy say what they were.
-func (l *landing) clear(ctx context.Context, halves []git.Change) error {
+func (l *landing) clear(ctx context.Context, halves []diff.Change) error {
 	if len(halves) == 0 {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
@@ -228,7 +229,7 @@ func behind(ctx context.Context, r *git.Repo, in LandInput) []string {
 	if git.Stat(r.File(".gitmodules")) == nil {
 		return nil
 	}
-	list, err := r.Changes(ctx, in.From, in.To)
+	list, err := diff.Changes(ctx, r, in.From, in.To)
 	if err != nil {
 		return nil
 	}

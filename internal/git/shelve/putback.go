@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 )
 
@@ -48,11 +49,11 @@ func PutBack(ctx context.Context, r *git.Repo, in PutBackInput) (PutBackResult, 
 	if out.Tree, err = r.Snapshot(ctx); err != nil || out.Tree == in.Tree {
 		return out, err
 	}
-	changed, err := r.Changes(ctx, in.Tree, out.Tree)
+	changed, err := diff.Changes(ctx, r, in.Tree, out.Tree)
 	if err != nil {
 		return out, err
 	}
-	var stay []git.Change
+	var stay []diff.Change
 	var paths strings.Builder
 	for _, c := range changed {
 		switch {
@@ -106,7 +107,7 @@ func removeNew(r *git.Repo, files []string) error {
 }
 
 // leftFiles says of files that stay which version a commit of the tree on top of HEAD has.
-func leftFiles(ctx context.Context, r *git.Repo, tree string, stay []git.Change) ([]ralph.LeftFile, error) {
+func leftFiles(ctx context.Context, r *git.Repo, tree string, stay []diff.Change) ([]ralph.LeftFile, error) {
 	if len(stay) == 0 {
 		return nil, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 )
 
 // cleanUp returns to the base: files, then HEAD, then the user's index.
@@ -83,11 +84,11 @@ func restoreFiles(ctx context.Context, r *git.Repo, base string, left Leftover) 
 	if left.Files == left.Base {
 		return nil
 	}
-	changes, err := r.Changes(ctx, left.Base, left.Files)
+	changes, err := diff.Changes(ctx, r, left.Base, left.Files)
 	if err != nil {
 		return err
 	}
-	if lost := r.InTheWay(changes); len(lost) > 0 {
+	if lost := diff.InTheWay(r, changes); len(lost) > 0 {
 		return git.Refuse("these are in the way of files to restore and in no commit: "+strings.Join(lost, ", "), "move them away")
 	}
 	_, err = r.Run(ctx, git.Call{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
@@ -305,9 +306,9 @@ func covers(ctx context.Context, r *git.Repo, commits []string, left Leftover) (
 	if left.None() {
 		return true, nil
 	}
-	held := map[git.Change]bool{}
+	held := map[diff.Change]bool{}
 	for _, c := range commits {
-		changes, err := r.Changes(ctx, left.Base, c)
+		changes, err := diff.Changes(ctx, r, left.Base, c)
 		if err != nil {
 			return false, err
 		}
@@ -316,7 +317,7 @@ func covers(ctx context.Context, r *git.Repo, commits []string, left Leftover) (
 		}
 	}
 	for _, tree := range []string{left.Files, left.Index} {
-		changes, err := r.Changes(ctx, left.Base, tree)
+		changes, err := diff.Changes(ctx, r, left.Base, tree)
 		if err != nil {
 			return false, err
 		}

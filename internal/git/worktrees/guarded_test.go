@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
@@ -115,7 +116,7 @@ func everything(w *testRepo, tree *git.Repo, b *testRepo, dir string) {
 		_, _ = tree.Dirty(ctx)
 		_, _ = Inside(ctx, tree)
 		if head, err := tree.Head(ctx); err == nil {
-			_, _ = tree.Diff(ctx, head.Commit, snap, 1<<20)
+			_, _ = diff.Plain(ctx, tree, head.Commit, snap, 1<<20)
 			_, _ = commits.Make(ctx, tree, commits.Input{Base: head.Commit, Trailer: "Ralph-Receipt", Key: "k", Message: "m\n\nRalph-Receipt: k\n", Agents: commits.Agents{}})
 		}
 		_ = Publish(ctx, tree)
@@ -184,7 +185,7 @@ func TestAgentsDoNotChooseWhatGitRunsInPlace(t *testing.T) {
 					_, _ = Inside(ctx, b.repo)
 				}
 				if head, err := b.repo.Head(ctx); err == nil {
-					_, _ = b.repo.Diff(ctx, head.Commit, snap, 1<<20)
+					_, _ = diff.Plain(ctx, b.repo, head.Commit, snap, 1<<20)
 					_, _ = commits.Make(ctx, b.repo, commits.Input{Base: head.Commit, Branch: "main", Trailer: "Ralph-Receipt", Key: "k", Message: "m\n\nRalph-Receipt: k\n", Agents: commits.Agents{On: "main"}})
 				}
 				if again, err := git.Open(ctx, b.P, b.Dir, b.Env); err == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
@@ -113,7 +114,7 @@ func TestTreeDoesAllThatARepoDoes(t *testing.T) {
 	id, err := w.repo.TreeID(t.Context())
 	b.Must(err)
 	b.Equal("TreeID and Snapshot", id, w.snapshot())
-	patch, err := w.repo.Diff(t.Context(), clean, id, 1<<20)
+	patch, err := diff.Plain(t.Context(), w.repo, clean, id, 1<<20)
 	b.Must(err)
 	if !strings.Contains(string(patch), "+changed") {
 		t.Errorf("diff is %q", patch)

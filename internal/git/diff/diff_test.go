@@ -1,4 +1,4 @@
-package git
+package diff
 
 import (
 	"context"
@@ -6,24 +6,47 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/ralph-loop/ralph/internal/git/index"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
+
+// testRepo is a repository, with what ralph has of it.
+type testRepo struct {
+	gittest.Box
+	repo *git.Repo
+}
+
+func newBox(t testing.TB) *testRepo {
+	t.Helper()
+	b := &testRepo{Box: gittest.New(t)}
+	r, err := git.Open(t.Context(), b.P, b.Dir, b.Env)
+	b.Must(err)
+	b.repo = r
+	return b
+}
+
+func (b *testRepo) snapshot() string {
+	b.T.Helper()
+	tree, err := b.repo.Snapshot(b.T.Context())
+	b.Must(err)
+	return tree
+}
 
 // once is what a git of its own says of two trees.
 func (b *testRepo) once(from, to string, form ...string) string {
 	b.T.Helper()
-	out, err := b.repo.compare(b.T.Context(), 1<<20, form, from, to)
+	out, err := b.repo.AskOnce(b.T.Context(), 1<<20, slices.Concat(diffTree(), form, []string{from, to})...)
 	b.Must(err)
 	return string(out)
 }
 
 // Issue 17, row 1: patches, lists and trees of a git that stays are those of one that is
 // started for them, and it goes on when everything around it changes.
-func TestTalkSaysWhatAnotherGitSays(t *testing.T) {
+func TestPatchesSayWhatAnotherGitSays(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	from := b.snapshot()
@@ -32,7 +55,7 @@ func TestTalkSaysWhatAnotherGitSays(t *testing.T) {
 		func() { b.Write("new/er/x.txt", "x"); b.Remove("dir/sub") },
 		func() { b.Git("gc", "-q", "--prune=never"); b.Write("a.txt", "again\n") },
 		func() { b.Must(os.Symlink("a.txt", b.Path("link"))); b.Must(os.Chmod(b.Path("a.txt"), 0o755)) },
-		func() { b.repo.p.Kill(); b.Write("a.txt", "after a kill\n") },
+		func() { b.P.Kill(); b.Write("a.txt", "after a kill\n") },
 		func() { b.Remove("link"); b.Write("link/x", "a folder now\n") },
 		func() { b.Git("config", "diff.noprefix", "true"); b.Write("ünï\nx", "odd name\n") },
 		func() { b.Must(os.Rename(b.Path("a.txt"), b.Path("b.txt"))) },
@@ -49,13 +72,13 @@ func TestTalkSaysWhatAnotherGitSays(t *testing.T) {
 		to, err := b.repo.TreeKept(t.Context())
 		b.Must(err)
 		b.Equal(fmt.Sprint(i, " kept"), b.Git("cat-file", "-t", to), "tree")
-		patch, err := b.repo.Patch(t.Context(), from, to, 1<<20)
+		patch, err := Patch(t.Context(), b.repo, from, to, 1<<20)
 		b.Must(err)
 		b.Equal(fmt.Sprint(i, " patch"), string(patch), b.once(from, to, "-p", "-M", "-U10"))
-		plain, err := b.repo.Diff(t.Context(), from, to, 1<<20)
+		plain, err := Plain(t.Context(), b.repo, from, to, 1<<20)
 		b.Must(err)
 		b.Equal(fmt.Sprint(i, " diff"), string(plain), b.once(from, to, "-p"))
-		list, err := b.repo.Changes(t.Context(), from, to)
+		list, err := Changes(t.Context(), b.repo, from, to)
 		b.Must(err)
 		raw := ""
 		for _, c := range list {
@@ -69,7 +92,7 @@ func TestTalkSaysWhatAnotherGitSays(t *testing.T) {
 }
 
 // A patch that is longer than asked for is cut after a whole line, and the next is whole.
-func TestTalkCutsPatches(t *testing.T) {
+func TestPatchesAreCut(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	from := b.snapshot()
@@ -78,47 +101,44 @@ func TestTalkCutsPatches(t *testing.T) {
 	b.Must(err)
 	whole := b.once(from, to, "-p")
 	for range 3 {
-		cut, err := b.repo.Diff(t.Context(), from, to, 1000)
+		cut, err := Plain(t.Context(), b.repo, from, to, 1000)
 		b.Must(err)
 		if len(cut) == 0 || len(cut) > 1000 || !strings.HasPrefix(whole, string(cut)) || !strings.HasSuffix(string(cut), "\n") {
 			t.Errorf("cut to %d bytes: %q", len(cut), cut)
 		}
-		all, err := b.repo.Diff(t.Context(), from, to, 1<<20)
+		all, err := Plain(t.Context(), b.repo, from, to, 1<<20)
 		b.Must(err)
 		b.Equal("the next", string(all), whole)
 	}
 }
 
 // What is asked is an error where git has no answer, and the next question has one.
-func TestTalkOfWhatIsNotThere(t *testing.T) {
+func TestDiffOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	tree := b.snapshot()
 	none := strings.Repeat("1", 40)
-	if _, err := b.repo.Changes(t.Context(), tree, none); !errors.Is(err, errObject) {
+	if _, err := Changes(t.Context(), b.repo, tree, none); !errors.Is(err, git.ErrObject) {
 		t.Errorf("changes: %v", err)
 	}
-	if _, err := b.repo.Diff(t.Context(), none, tree, 100); !errors.Is(err, errObject) {
+	if _, err := Plain(t.Context(), b.repo, none, tree, 100); !errors.Is(err, git.ErrObject) {
 		t.Errorf("diff: %v", err)
-	}
-	if err := b.repo.makeTrees(t.Context(), []index.Tree{{ID: none, Body: []byte("100644 x\x00" + strings.Repeat("\x01", 20))}}); err == nil {
-		t.Error("a tree was made of a file that is not there")
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.repo.Diff(gone, tree, b.Git("mktree"), 100); err == nil {
+	if _, err := Plain(gone, b.repo, tree, b.Git("mktree"), 100); err == nil {
 		t.Error("an answer after the end")
 	}
 	b.Write("new.txt", "x")
 	to, err := b.repo.TreeKept(t.Context())
 	b.Must(err)
-	if patch, err := b.repo.Diff(t.Context(), tree, to, 1<<20); err != nil || !strings.Contains(string(patch), "new.txt") {
+	if patch, err := Plain(t.Context(), b.repo, tree, to, 1<<20); err != nil || !strings.Contains(string(patch), "new.txt") {
 		t.Errorf("%v\n%s", err, patch)
 	}
 }
 
-// Worktrees ask the same git, also when one of them is gone.
-func TestTalkOfWorktrees(t *testing.T) {
+// Worktrees are asked of too, also when another is gone.
+func TestPatchesOfWorktrees(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	for i := range 3 {
@@ -131,35 +151,42 @@ func TestTalkOfWorktrees(t *testing.T) {
 		b.Must(os.WriteFile(filepath.Join(dir, "new.txt"), []byte{'x', byte('0' + i), '\n'}, 0o644))
 		to, err := tree.TreeID(t.Context())
 		b.Must(err)
-		if patch, err := tree.Patch(t.Context(), from, to, 1<<20); err != nil || !strings.Contains(string(patch), fmt.Sprint("+x", i)) {
+		if patch, err := Patch(t.Context(), tree, from, to, 1<<20); err != nil || !strings.Contains(string(patch), fmt.Sprint("+x", i)) {
 			t.Errorf("%v\n%s", err, patch)
 		}
 		b.Git("worktree", "remove", "--force", dir)
 	}
-	if n := len(b.repo.talks.kept); n != 2 { // mktree, diff-tree
-		t.Errorf("%d gits", n)
-	}
 }
 
-// A git that nobody asks ends by itself.
-func TestTalkEndsWhenNobodyAsks(t *testing.T) {
+func TestDiffIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	from := b.snapshot()
-	b.Write("new.txt", "x")
-	to, err := b.repo.TreeKept(t.Context())
+	b.Write("big.txt", strings.Repeat("a line of text\n", 100_000))
+	b.Write("ünï.txt", "x\n")
+	to := b.snapshot()
+	patch, err := Plain(t.Context(), b.repo, from, to, 10_000)
 	b.Must(err)
-	if _, err := b.repo.Diff(t.Context(), from, to, 100); err != nil {
-		t.Fatal(err)
+	if len(patch) > 10_000 || len(patch) < 9_000 || patch[len(patch)-1] != '\n' {
+		t.Errorf("%d bytes, ends with %q", len(patch), patch[len(patch)-5:])
 	}
-	for _, k := range b.repo.talks.kept {
-		k.mu.Lock()
-		done := k.done
-		k.mu.Unlock()
-		select {
-		case <-done:
-		case <-time.After(time.Minute):
-			t.Fatal("it waits still")
+	patch, err = Plain(t.Context(), b.repo, from, to, 10<<20)
+	b.Must(err)
+	if !strings.Contains(string(patch), "+++ b/ünï.txt") || len(patch) < 1_500_000 {
+		t.Errorf("the whole patch has %d bytes", len(patch))
+	}
+	patch, err = Plain(t.Context(), b.repo, to, to, 100)
+	b.Must(err)
+	b.Equal("no difference", string(patch), "")
+}
+
+// What git could read as an option is kept out of its arguments.
+func TestTreesAreNamedByHash(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	for _, bad := range []string{"", "HEAD", "--output=x", strings.Repeat("g", 40), strings.Repeat("a", 41)} {
+		if _, err := Plain(t.Context(), b.repo, bad, bad, 1); err == nil {
+			t.Errorf("Plain(%q) worked", bad)
 		}
 	}
 }
