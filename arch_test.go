@@ -166,9 +166,10 @@ func upperLayers() map[string][]string {
 // use internal/git/access.go.
 func gitLayers() map[string][]string {
 	return map[string][]string{
-		"internal/git":           {"R", "internal/git/coprocess", "internal/git/index", "internal/lazyregexp", "internal/operation", "internal/proc"},
+		"internal/git":           {"R", "internal/git/coprocess", "internal/git/index", "internal/git/unchanged", "internal/lazyregexp", "internal/operation", "internal/proc"},
 		"internal/git/index":     {},
 		"internal/git/coprocess": {"internal/proc"},
+		"internal/git/unchanged": {"internal/git/index"},
 
 		"internal/git/anchor":    {"internal/git"},
 		"internal/git/carry":     {"internal/git", "internal/git/refs"},
@@ -178,7 +179,7 @@ func gitLayers() map[string][]string {
 		"internal/git/push":      {"internal/git", "internal/proc"},
 		"internal/git/refs":      {"internal/git", "internal/lazyregexp"},
 		"internal/git/shelve":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/lazyregexp"},
-		"internal/git/worktrees": {"internal/git", "internal/git/refs", "internal/git/shelve", "internal/lazyregexp", "internal/proc"},
+		"internal/git/worktrees": {"internal/git", "internal/git/refs", "internal/git/shelve", "internal/git/unchanged", "internal/lazyregexp", "internal/proc"},
 	}
 }
 

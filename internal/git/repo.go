@@ -21,6 +21,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git/coprocess"
 	"github.com/ralph-loop/ralph/internal/git/index"
+	"github.com/ralph-loop/ralph/internal/git/unchanged"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	neverlist "github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -58,7 +59,7 @@ type Repo struct {
 
 	mu    sync.Mutex // held by whoever uses the private index
 	index private
-	still still
+	files unchanged.Tree // as they were when git last added them to the private index
 	line  lineage
 	at    EnteredPlace // of a worktree of ours
 

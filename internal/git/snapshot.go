@@ -1,10 +1,14 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git/unchanged"
 )
 
 // Snapshot writes the whole work tree (ignored and ralph's own files left out)
@@ -40,6 +44,48 @@ func (r *Repo) stage(ctx context.Context) (Head, error) {
 		err = r.stageAll(ctx, len(head.Commit)/2)
 	}
 	return head, err
+}
+
+// ignoredFolders are the folders that git does not look into.
+func (r *Repo) ignoredFolders(ctx context.Context) (map[string]bool, error) {
+	out, err := r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}, Index: r.PrivateIndex()})
+	if err != nil {
+		return nil, fmt.Errorf("ask which folders git ignores: %w", err)
+	}
+	folders := map[string]bool{}
+	for path := range strings.SplitSeq(out, "\x00") {
+		if strings.HasSuffix(path, "/") {
+			folders[path] = true
+		}
+	}
+	return folders, nil
+}
+
+// stageAll brings the private index in line with the work tree, ralph's own files left out. Most
+// often nothing has changed since the last time, which a look at the files tells.
+func (r *Repo) stageAll(ctx context.Context, idLen int) error {
+	l := r.files.Look(ctx, r.place(idLen))
+	if l.Nothing() {
+		return nil
+	}
+	if err := r.AddAll(ctx, WithoutOwn()); err != nil {
+		return err
+	}
+	r.files.Accept(l)
+	return nil
+}
+
+// place is the work tree with the private index.
+func (r *Repo) place(idLen int) unchanged.Place {
+	home := r.Getenv("HOME")
+	return unchanged.Place{
+		Root: r.root, GitDir: r.gitDir, Index: r.PrivateIndex(), IDLen: idLen, Home: home, Own: IsOwn, Ignored: r.ignoredFolders,
+		Excludes: []string{
+			filepath.Join(r.common, "info", "exclude"),
+			filepath.Join(cmp.Or(r.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "ignore"),
+		},
+		Settings: append(r.settingsFiles(), "/etc/gitconfig"),
+	}
 }
 
 // AddAll has git add what these pathspecs name to the private index.

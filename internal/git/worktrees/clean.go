@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/shelve"
+	"github.com/ralph-loop/ralph/internal/git/unchanged"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
@@ -64,7 +65,7 @@ func clearOut(ctx context.Context, r *git.Repo, in EnterInput, out *Entered) (be
 
 // isClean reports whether a worktree is just as HEAD's commit: by what its index
 // proves, or else by asking git.
-func isClean(ctx context.Context, r *git.Repo, look git.IndexLook) (bool, error) {
+func isClean(ctx context.Context, r *git.Repo, look unchanged.Proof) (bool, error) {
 	if look.Proved {
 		return true, nil
 	}

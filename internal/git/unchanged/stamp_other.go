@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package git
+package unchanged
 
 // lookAt cannot tell here what a path is as exactly as git's index has it, so that git is
 // asked each time.
