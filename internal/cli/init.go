@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/demo"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ func runInit(cmd *cobra.Command, env workspace.Env, share bool) error {
 	if err := os.MkdirAll(filepath.Join(root, "ralph/specs"), 0o755); err != nil {
 		return fmt.Errorf("set up ralph: %w", err)
 	}
-	if err := repo.Exclude(workspace.RuntimePaths()); err != nil {
+	if err := info.Exclude(repo, workspace.RuntimePaths()); err != nil {
 		return err
 	}
 	path := filepath.Join(root, "ralph/config.yaml")

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -33,21 +34,21 @@ func queueFiles(ctx context.Context, repo *git.Repo, share bool) (words string, 
 		return "", err
 	}
 	if !share && !tracked {
-		if err := repo.Exclude(sharedPaths()); err != nil {
+		if err := info.Exclude(repo, sharedPaths()); err != nil {
 			return "", err
 		}
 		return `local    ralph/inbox.jsonl and ralph/plan.jsonl: the queue changes with every run, so git
          does not see it (` + "`ralph init --share`" + ` is for a queue that you want to commit)
 `, nil
 	}
-	if err := repo.Include(sharedPaths()); err != nil {
+	if err := info.Include(repo, sharedPaths()); err != nil {
 		return "", err
 	}
 	lines := []string{"/ralph/inbox.jsonl merge=" + mergeDriver, "/ralph/plan.jsonl merge=" + mergeDriver}
-	if err := repo.Attributes(lines); err != nil {
+	if err := info.Attributes(repo, lines); err != nil {
 		return "", err
 	}
-	if err := repo.MergeDriver(ctx, mergeDriver, "queue and plan of ralph, record by record", "ralph merge-driver %O %A %B %P"); err != nil {
+	if err := info.MergeDriver(ctx, repo, mergeDriver, "queue and plan of ralph, record by record", "ralph merge-driver %O %A %B %P"); err != nil {
 		return "", err
 	}
 	return `shared   ralph/inbox.jsonl and ralph/plan.jsonl: commit them as you like; in this clone git merges

@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/step"
@@ -85,7 +86,7 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *testRepo {
 	procs := proc.NewRunner("")
 	repo, err := git.Open(t.Context(), procs, y.dir, y.countingEnv(tmp))
 	y.must(err)
-	y.must(repo.Exclude(workspace.RuntimePaths()))
+	y.must(info.Exclude(repo, workspace.RuntimePaths()))
 	y.parts = &bootstrap.Parts{Root: y.dir, Repo: repo, Procs: procs, Config: config.Defaults(), Agents: map[string]step.ConfiguredAgent{}}
 	pc := policy.Config{Session: "autopilot", Isolated: true, Parallel: 2, Agents: []string{"ada"}, MaxIterations: 5, ConflictRetries: 3}
 	for _, o := range options {

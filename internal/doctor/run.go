@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -84,7 +85,7 @@ func (r *checkRun) inPlace(ctx context.Context, x *examination) error {
 
 // inWorktree runs them on what is committed, beside a checkout that has changes.
 func (r *checkRun) inWorktree(ctx context.Context, x *examination) (err error) {
-	if err := r.repo.Exclude(workspace.RuntimePaths()); err != nil {
+	if err := info.Exclude(r.repo, workspace.RuntimePaths()); err != nil {
 		return fmt.Errorf("keep the worktree out of git's sight: %w", err)
 	}
 	r.sweep(ctx)

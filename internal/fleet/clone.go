@@ -21,6 +21,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -224,7 +225,7 @@ func (c *clone) prepare(ctx context.Context, j *job) error {
 	if _, err := c.repo.Run(ctx, git.Call{Args: []string{"update-ref", "-m", "ralph: the newest step began here", "HEAD", j.place.Head}, Write: true}); err != nil {
 		return err
 	}
-	return c.repo.Exclude(workspace.RuntimePaths())
+	return info.Exclude(c.repo, workspace.RuntimePaths())
 }
 
 // stand makes the worktree just as it was at the coordinator. One that is so already, as the step

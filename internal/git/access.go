@@ -59,3 +59,10 @@ func (r *Repo) OpenAt(ctx context.Context, dir string) (*Repo, error) {
 
 // File is where a file of the work tree is.
 func (r *Repo) File(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }
+
+// LockRegistry takes the turn of whoever changes the list of worktrees, among the goroutines of
+// one process.
+func (r *Repo) LockRegistry() { r.pool.write.Lock() }
+
+// UnlockRegistry gives it back.
+func (r *Repo) UnlockRegistry() { r.pool.write.Unlock() }

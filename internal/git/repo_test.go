@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -114,28 +113,6 @@ func TestHeadIsReadWithoutAProcess(t *testing.T) {
 	b.Must(err)
 	_, err = b.repo.TreeOf(t.Context(), h.Commit)
 	b.Must(err)
-}
-
-func TestExclude(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
-	file := b.Path(".git/info/exclude")
-	b.Must(os.WriteFile(file, []byte("# mine\n*.tmp\nlast without newline"), 0o600))
-	b.Must(os.Chmod(file, 0o600))
-	want := "# mine\n*.tmp\nlast without newline\nralph/.state/\nbuild/ralph-logs/\n"
-	for range 2 {
-		b.Must(b.repo.Exclude([]string{"ralph/.state/", "*.tmp", "build/ralph-logs/"}))
-		b.Want(".git/info/exclude", want)
-	}
-	info, err := os.Stat(file)
-	b.Must(err)
-	b.Equal("mode", info.Mode().String(), "-rw-------")
-	b.Remove(".git/info")
-	b.Must(b.repo.Exclude([]string{"x"}))
-	b.Want(".git/info/exclude", "x\n")
-	if b.repo.Exclude([]string{"a\nb"}) == nil {
-		t.Error("a pattern of two lines was taken")
-	}
 }
 
 func TestHashesAreChecked(t *testing.T) {

@@ -1,31 +1,18 @@
 package git
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/gofrs/flock"
-
-	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-const (
-	// treesFolder holds the worktrees of tasks, below the root.
-	TreesFolder = "ralph/.worktrees"
-	// registryLock, in the common git folder, is held by whoever adds or takes
-	// away a worktree, in whichever checkout of the repository.
-	registryLock = "ralph-worktrees.lock"
-	// registryTick is how often a lock that another engine holds is tried.
-	registryTick = 2 * time.Millisecond
-)
+// TreesFolder holds the worktrees of tasks, below the root.
+const TreesFolder = "ralph/.worktrees"
 
 // worktrees is what a checkout knows about the worktrees below it.
 type worktrees struct {
@@ -178,87 +165,4 @@ func LastPart(name string, most int64) string {
 func Same(a, b string) bool {
 	x, y := Stat(a), Stat(b)
 	return x != nil && y != nil && os.SameFile(x, y)
-}
-
-// Worktree is one that git has registered, whoever made it.
-type Worktree struct {
-	Path     string // absolute
-	Head     string // commit, "" when its branch has none
-	Branch   string // without refs/heads/, "" when detached
-	Bare     bool   // no work tree: the repository itself
-	Locked   bool
-	Prunable bool // its files are gone
-}
-
-// ListTrees returns the worktrees of the repository, the main one first.
-func (r *Repo) ListTrees(ctx context.Context) ([]Worktree, error) {
-	var out string
-	err := r.Patiently(ctx, func() (err error) {
-		out, err = r.Run(ctx, Call{Args: []string{"worktree", "list", "--porcelain", "-z"}})
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list worktrees: %w", err)
-	}
-	var list []Worktree
-	for line := range strings.SplitSeq(out, "\x00") {
-		name, value, _ := strings.Cut(line, " ")
-		if name == "worktree" {
-			list = append(list, Worktree{Path: filepath.FromSlash(value)})
-		}
-		if len(list) == 0 {
-			continue
-		}
-		w := &list[len(list)-1]
-		switch name {
-		case "HEAD":
-			if strings.Trim(value, "0") != "" {
-				w.Head = value
-			}
-		case "branch":
-			w.Branch = strings.TrimPrefix(value, "refs/heads/")
-		case "bare":
-			w.Bare = true
-		case "locked":
-			w.Locked = true
-		case "prunable":
-			w.Prunable = true
-		}
-	}
-	return list, nil
-}
-
-// Registering does something to the list of worktrees, alone.
-func (r *Repo) Registering(ctx context.Context, do func() error) error {
-	r.pool.write.Lock()
-	defer r.pool.write.Unlock()
-	lock := flock.New(filepath.Join(r.common, registryLock))
-	if _, err := lock.TryLockContext(ctx, registryTick); err != nil {
-		return fmt.Errorf("lock the list of worktrees: %w", err)
-	}
-	return errors.Join(do(), lock.Unlock())
-}
-
-// halfWritten is what git says of a worktree that another git command is just
-// adding or removing: it dies although nothing is wrong.
-var halfWritten = lazyregexp.New(`worktrees/[^\n]*/(commondir|gitdir|HEAD)\b`)
-
-const (
-	patience     = 20
-	patienceTick = 10 * time.Millisecond
-)
-
-// Patiently repeats a git command that met somebody else's half-written worktree.
-func (r *Repo) Patiently(ctx context.Context, do func() error) error {
-	for try := 1; ; try++ {
-		err := do()
-		if err == nil || try == patience || !halfWritten.MatchString(StderrOf(err)) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(patienceTick):
-		}
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/registry"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -229,7 +230,7 @@ func (l *ledger) entryOf(k worktrees.Kept, key string) Entry {
 
 // trees are ralph's worktrees that are there now.
 func (l *ledger) trees(ctx context.Context, env workspace.Env, repo *git.Repo) ([]Entry, error) {
-	registered, err := repo.ListTrees(ctx)
+	registered, err := registry.List(ctx, repo)
 	if err != nil {
 		return nil, err
 	}

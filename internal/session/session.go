@@ -27,6 +27,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git/anchor"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/locate"
 	"github.com/ralph-loop/ralph/internal/notify"
@@ -108,7 +109,7 @@ func (x *Session) Run(ctx context.Context) error {
 	if err := x.choosePlace(ctx); err != nil {
 		return err
 	}
-	if err := x.Repo.Exclude(workspace.RuntimePaths()); err != nil {
+	if err := info.Exclude(x.Repo, workspace.RuntimePaths()); err != nil {
 		return err
 	}
 	if err := x.askToResume(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/locate"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -93,7 +94,7 @@ func ExcludeRuntime(root string, environ []string) error {
 	if err != nil {
 		return err
 	}
-	return repo.Exclude(RuntimePaths())
+	return info.Exclude(repo, RuntimePaths())
 }
 
 // NeedsSetup refuses a repository in which ralph was never set up, and says how that is

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
@@ -40,7 +41,7 @@ func (b *testRepo) open(dir string) *git.Repo {
 // pool excludes ralph's own files, as `ralph init` does, and makes worktrees.
 func (b *testRepo) pool(names ...string) []string {
 	b.T.Helper()
-	b.Must(b.repo.Exclude([]string{"/ralph/.worktrees/", "/ralph/.state/"}))
+	b.Must(info.Exclude(b.repo, []string{"/ralph/.worktrees/", "/ralph/.state/"}))
 	var dirs []string
 	for _, n := range names {
 		dirs = append(dirs, b.TreeDir(n))

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 )

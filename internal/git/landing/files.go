@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/info"
 )
 
 // MergeHere merges a commit into the branch that is checked out in this worktree,
@@ -33,7 +34,7 @@ func MergeHere(ctx context.Context, r *git.Repo, commit, message string) ([]Conf
 }
 
 func mergeHere(ctx context.Context, r *git.Repo, commit, message string) ([]ConflictFile, error) {
-	if err := r.Attributes(git.UnionLines()); err != nil {
+	if err := info.Attributes(r, git.UnionLines()); err != nil {
 		return nil, err
 	}
 	h, err := r.Head(ctx)

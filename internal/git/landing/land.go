@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/refs"
+	"github.com/ralph-loop/ralph/internal/git/registry"
 )
 
 // How a base branch came to its new commit.
@@ -135,7 +136,7 @@ func holder(ctx context.Context, r *git.Repo, branch string) (t *git.Repo, busy 
 			continue
 		}
 		if c.GitDir == r.Common() && c.GitDir != r.GitDir() { // a bare repository has no checkout
-			list, err := r.ListTrees(ctx)
+			list, err := registry.List(ctx, r)
 			if err != nil {
 				return nil, "", err
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
@@ -96,7 +97,7 @@ func Merge(ctx context.Context, r *git.Repo, in MergeInput) (MergeResult, error)
 	if err := in.check(); err != nil {
 		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
-	if err := r.Attributes(git.UnionLines()); err != nil {
+	if err := info.Attributes(r, git.UnionLines()); err != nil {
 		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
 	tip, err := r.BranchTip(ctx, in.Branch)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
@@ -451,7 +452,7 @@ func TestAttributesKeepsWhatIsThere(t *testing.T) {
 	b := newBox(t)
 	b.Write(".git/info/attributes", "*.x -text")
 	for range 2 {
-		b.Must(b.repo.Attributes(git.UnionLines()))
+		b.Must(info.Attributes(b.repo, git.UnionLines()))
 	}
 	b.Want(".git/info/attributes", "*.x -text\n/ralph/progress.md merge=union\n")
 }

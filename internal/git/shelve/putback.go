@@ -10,8 +10,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
-	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/diff"
 )
 
 // PutBackInput says what to give back.

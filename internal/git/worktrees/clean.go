@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/registry"
 	"github.com/ralph-loop/ralph/internal/git/shelve"
 	"github.com/ralph-loop/ralph/internal/git/unchanged"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -308,7 +309,7 @@ func status(ctx context.Context, r *git.Repo) (list []changed, unseen bool, err 
 	c := quietly(r, "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
 	c.Write, c.Index = false, ""
 	var stdout, stderr []byte
-	err = r.Patiently(ctx, func() (err error) {
+	err = registry.Patiently(ctx, func() (err error) {
 		var res proc.Result
 		stdout, stderr, res, err = r.Output(ctx, c)
 		return git.Failed(ctx, c.Args, res, err, stderr)

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/registry"
 )
 
 // EnterInput says which task a worktree is for.
@@ -231,7 +232,7 @@ func merged(ctx context.Context, r *git.Repo, commit string, in EnterInput) (boo
 // checkedOutIn returns the path of another worktree that has the branch checked
 // out, "" for none.
 func checkedOutIn(ctx context.Context, r *git.Repo, branch string) (string, error) {
-	list, err := r.ListTrees(ctx)
+	list, err := registry.List(ctx, r)
 	if err != nil {
 		return "", err
 	}
@@ -268,7 +269,7 @@ func checkout(ctx context.Context, r *git.Repo, force bool, args ...string) erro
 	if force {
 		line = append(line, "-f")
 	}
-	return r.Patiently(ctx, func() error {
+	return registry.Patiently(ctx, func() error {
 		_, err := r.Run(ctx, quietly(r, append(line, args...)...))
 		return err
 	})

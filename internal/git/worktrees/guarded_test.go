@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/diff"
+	"github.com/ralph-loop/ralph/internal/git/registry"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
@@ -122,7 +123,7 @@ func everything(w *testRepo, tree *git.Repo, b *testRepo, dir string) {
 		_ = Publish(ctx, tree)
 		_ = Tidy(ctx, tree)
 		_ = NoteSetUp(tree, "as it is")
-		_, _ = before.ListTrees(ctx)
+		_, _ = registry.List(ctx, before)
 		if again, err := before.Tree(dir); err == nil {
 			tree = again
 		}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/registry"
 )
 
 const (
@@ -74,7 +75,7 @@ func ensure(ctx context.Context, r *git.Repo, dir, commit string) (t *git.Repo, 
 			return nil, false, fmt.Errorf("read the commit to start from: %w", err)
 		}
 		var adopted bool
-		err = r.Registering(ctx, func() (err error) {
+		err = registry.Locked(ctx, r, func() (err error) {
 			adopted, err = register(ctx, r, dir, commit)
 			return err
 		})
@@ -266,7 +267,7 @@ func newTree(ctx context.Context, r *git.Repo, dir, commit string) error {
 	if plain {
 		return draft(r, dir, commit, unreadyNew)
 	}
-	err := r.Patiently(ctx, func() error {
+	err := registry.Patiently(ctx, func() error {
 		_, err := r.Run(ctx, git.Call{
 			Args: []string{"worktree", "add", "-q", "--no-checkout", "--detach", dir, commit},
 			Conf: []string{"core.hooksPath=" + os.DevNull}, Write: true,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -305,7 +306,7 @@ func TestWorktreesOfAMovedRepository(t *testing.T) {
 func TestMakeTreesInTheWay(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	b.Must(b.repo.Exclude([]string{"/ralph/.worktrees/"}))
+	b.Must(info.Exclude(b.repo, []string{"/ralph/.worktrees/"}))
 	tests := []struct {
 		name string
 		do   func(dir string)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
@@ -116,7 +117,7 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 	}
 	b.Git("add", "-A")
 	b.Git("commit", "-q", "-m", "many")
-	b.Must(b.repo.Exclude([]string{"/ralph/.worktrees/"}))
+	b.Must(info.Exclude(b.repo, []string{"/ralph/.worktrees/"}))
 	base, dir := b.Head(), b.TreeDir("1")
 	rnd := rand.New(rand.NewPCG(3, 5))
 	cut := func(do func(ctx context.Context, r *git.Repo) error) {
@@ -214,7 +215,7 @@ func BenchmarkWorktree(bm *testing.B) {
 			}
 		})
 		run("EnterBesideIgnored", func(bm *testing.B) {
-			b.Must(b.repo.Exclude([]string{"*.o"}))
+			b.Must(info.Exclude(b.repo, []string{"*.o"}))
 			b.in(dir).Write("x.o", "")
 			for bm.Loop() {
 				enter(bm)

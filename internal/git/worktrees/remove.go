@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/registry"
 )
 
 // goneName is how the file gitdir of a worktree's git folder is called once it is
@@ -92,7 +93,7 @@ func openForRemoval(ctx context.Context, r *git.Repo, dir, gitDir string) (*git.
 		commit = head.Commit
 	}
 	var adopted bool
-	err := r.Registering(ctx, func() (err error) {
+	err := registry.Locked(ctx, r, func() (err error) {
 		adopted, err = register(ctx, r, dir, commit)
 		return err
 	})
@@ -177,7 +178,7 @@ func moveLinks(ctx context.Context, r *git.Repo, id string, out *Entered) error 
 // Killed in between it is found again by the entry, or by the sweep.
 func unregister(ctx context.Context, r *git.Repo, t *git.Repo, dir string) error {
 	trash := filepath.Join(filepath.Dir(dir), trashPrefix+rand.Text())
-	err := r.Registering(ctx, func() error {
+	err := registry.Locked(ctx, r, func() error {
 		if err := os.Rename(dir, trash); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -200,7 +201,7 @@ func Sweep(ctx context.Context, r *git.Repo) error { return sweep(ctx, r, 0) }
 // engines that were killed had begun to make or to delete.
 func sweep(ctx context.Context, r *git.Repo, age time.Duration) error {
 	discardAll(filepath.Join(r.Root(), git.TreesFolder), trashPrefix)
-	return r.Registering(ctx, func() error { // under the lock nobody else is making one
+	return registry.Locked(ctx, r, func() error { // under the lock nobody else is making one
 		discardAll(r.Common(), draftPrefix)
 		discardGone(r, age)
 		return nil

@@ -12,13 +12,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/diff"
+	"github.com/ralph-loop/ralph/internal/git/info"
+	"github.com/ralph-loop/ralph/internal/git/registry"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
 // pool excludes ralph's own files, as `ralph init` does, and makes worktrees.
 func (b *testRepo) pool(names ...string) []string {
 	b.T.Helper()
-	b.Must(b.repo.Exclude([]string{"/ralph/.worktrees/", "/ralph/.state/"}))
+	b.Must(info.Exclude(b.repo, []string{"/ralph/.worktrees/", "/ralph/.state/"}))
 	var dirs []string
 	for _, n := range names {
 		dirs = append(dirs, b.TreeDir(n))
@@ -166,7 +168,7 @@ func TestTreeProcesses(t *testing.T) {
 	next := b.task(dir, "t-1")
 	count("Enter", 1, func() { b.mustEnter(next) })
 	b.ready(Entered{Dir: dir, Branch: "ralph/t-1", Head: from, Tree: b.Git("rev-parse", from+"^{tree}")}, "ralph/t-1", from)
-	b.Must(b.repo.Exclude([]string{"*.o"}))
+	b.Must(info.Exclude(b.repo, []string{"*.o"}))
 	b.in(dir).Write("cache.o", "ignored")
 	next = b.task(dir, "t-2")
 	count("Enter beside ignored files", 2, func() { b.mustEnter(next) })
@@ -240,7 +242,7 @@ func TestTreeRefuses(t *testing.T) {
 	b.Must(os.WriteFile(filepath.Join(b.TreeDir("3"), ".git"), []byte("gitdir: "+other.Path(".git")+"\n"), 0o644))
 	_, err = b.repo.Tree(b.TreeDir("3"))
 	b.Refused(err, "no worktree")
-	list, err := b.repo.ListTrees(t.Context())
+	list, err := registry.List(t.Context(), b.repo)
 	b.Must(err)
 	paths := []string{}
 	for _, w := range list {

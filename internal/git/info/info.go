@@ -1,4 +1,6 @@
-package git
+// Package info owns what one clone of a repository is told that no commit has: files that it
+// ignores, attributes, merge drivers. They are in the folder info of git's, and in its settings.
+package info
 
 import (
 	"bytes"
@@ -10,15 +12,17 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // Exclude adds the patterns that are not there yet to info/exclude, the
 // ignore list of this clone that is never committed. All else in it stays.
-func (r *Repo) Exclude(patterns []string) error { return r.addInfo("exclude", patterns) }
+func Exclude(r *git.Repo, patterns []string) error { return add(r, "exclude", patterns) }
 
 // Include takes patterns out of it again.
-func (r *Repo) Include(patterns []string) error {
-	name := filepath.Join(r.common, "info", "exclude")
+func Include(r *git.Repo, patterns []string) error {
+	name := filepath.Join(r.Common(), "info", "exclude")
 	old, err := os.ReadFile(name)
 	if os.IsNotExist(err) {
 		return nil
@@ -42,19 +46,10 @@ func (r *Repo) Include(patterns []string) error {
 	return nil
 }
 
-// Tracked reports whether git tracks any of the paths, relative to the root.
-func (r *Repo) Tracked(ctx context.Context, paths ...string) (bool, error) {
-	out, err := r.Run(ctx, Call{Args: append([]string{"ls-files", "--"}, paths...)})
-	if err != nil {
-		return false, fmt.Errorf("ask git which files it tracks: %w", err)
-	}
-	return strings.TrimSpace(out) != "", nil
-}
-
 // MergeDriver names a program by which git merges files, in the settings of this clone.
-func (r *Repo) MergeDriver(ctx context.Context, name, words, command string) error {
+func MergeDriver(ctx context.Context, r *git.Repo, name, words, command string) error {
 	for key, value := range map[string]string{"name": words, "driver": command} {
-		if _, err := r.Run(ctx, Call{Args: []string{"config", "--local", "merge." + name + "." + key, value}, Write: true}); err != nil {
+		if _, err := r.Run(ctx, git.Call{Args: []string{"config", "--local", "merge." + name + "." + key, value}, Write: true}); err != nil {
 			return fmt.Errorf("set git's merge driver %s: %w", name, err)
 		}
 	}
@@ -63,11 +58,11 @@ func (r *Repo) MergeDriver(ctx context.Context, name, words, command string) err
 
 // Attributes likewise adds lines to info/attributes, which comes before every
 // .gitattributes.
-func (r *Repo) Attributes(lines []string) error { return r.addInfo("attributes", lines) }
+func Attributes(r *git.Repo, lines []string) error { return add(r, "attributes", lines) }
 
-// addInfo adds the lines that are missing to a file in the folder info.
-func (r *Repo) addInfo(file string, lines []string) error {
-	name := filepath.Join(r.common, "info", file)
+// add adds the lines that are missing to a file in the folder info.
+func add(r *git.Repo, file string, lines []string) error {
+	name := filepath.Join(r.Common(), "info", file)
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target // a link stays one
 	}
