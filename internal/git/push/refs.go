@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
@@ -27,6 +28,7 @@ func AddressOf(ctx context.Context, r *git.Repo, remote string) (string, error) 
 
 // Send pushes refspecs, all or none: commit:ref makes or moves a ref, :ref takes it away.
 func (p Refs) Send(ctx context.Context, specs ...string) error {
+	specs = slices.Clone(specs) // whoever sends may send the same again
 	for i, s := range specs {
 		from, ref, ok := strings.Cut(s, ":")
 		if !ok || !strings.HasPrefix(ref, Space) || from != "" && !git.IsHash(from) {
