@@ -40,13 +40,19 @@ func noCredentials() []string {
 	}
 }
 
-// AgentEnv is what one agent gets besides: pass_env by name, env as it stands.
+// opensFleet reports a variable that lets its owner speak for the coordinator or for workers. The
+// settings of a repository come from elsewhere to a worker: they pass none of these on.
+func opensFleet(name string) bool {
+	return name == "RALPH_FLEET_KEY" || name == "TEMPORAL_API_KEY" || strings.HasPrefix(name, "TEMPORAL_TLS_CLIENT_")
+}
+
+// AgentEnv is what one agent gets besides: pass_env by name, but for what opens the fleet, env as it stands.
 func AgentEnv(spec ralph.AgentSpec, environ []string) []string {
 	var out []string
 	pass := agent.PassEnv(spec)
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(pass, name) {
+		if slices.Contains(pass, name) && !opensFleet(name) {
 			out = append(out, kv)
 		}
 	}
@@ -65,14 +71,14 @@ func AgentEnv(spec ralph.AgentSpec, environ []string) []string {
 }
 
 // CheckEnv is the person's own environment: checks are their commands. ralph's
-// variables for agents are left out, should it run inside one. In a sandbox checks run what
+// variables for agents are left out, should it run inside one, and what opens the fleet. In a sandbox checks run what
 // agents wrote, so what reads like a secret is left out as well, but for pass; left are the
 // names of those.
 func CheckEnv(environ, pass []string, sandboxed bool) (env, left []string) {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		switch {
-		case strings.HasPrefix(name, "RALPH"):
+		case strings.HasPrefix(name, "RALPH"), opensFleet(name):
 		case sandboxed && !slices.Contains(pass, name) && givesPower(name, value):
 			left = append(left, name)
 		default:

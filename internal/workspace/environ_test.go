@@ -2,8 +2,10 @@ package workspace_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -26,6 +28,29 @@ func TestEnvironmentsWithoutLogins(t *testing.T) {
 	for _, kv := range workspace.BaseEnv(environ) {
 		if slices.Contains(environ[4:8], kv) {
 			t.Errorf("an agent gets %s", kv)
+		}
+	}
+}
+
+// What opens the fleet reaches neither agents nor checks, whatever the settings of a repository pass
+// on: they come to a worker from elsewhere.
+func TestNothingThatOpensTheFleetIsPassedOn(t *testing.T) {
+	t.Parallel()
+	opens := []string{"RALPH_FLEET_KEY", "TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_PATH", "TEMPORAL_TLS_CLIENT_CERT_PATH"}
+	environ := []string{"MODEL_KEY=mine", "TEMPORAL_ADDRESS=127.0.0.1:7233"}
+	for _, name := range opens {
+		environ = append(environ, name+"=secret")
+	}
+	pass := append([]string{"MODEL_KEY"}, opens...)
+	if got := workspace.AgentEnv(ralph.AgentSpec{Driver: "exec", PassEnv: pass}, environ); !slices.Equal(got, []string{"MODEL_KEY=mine"}) {
+		t.Errorf("an agent gets %q", got)
+	}
+	if got := workspace.BaseEnv(environ); strings.Contains(strings.Join(got, " "), "secret") {
+		t.Errorf("every agent gets %q", got)
+	}
+	for _, sandboxed := range []bool{false, true} {
+		if got, _ := workspace.CheckEnv(environ, pass, sandboxed); strings.Contains(strings.Join(got, " "), "secret") || !slices.Contains(got, "MODEL_KEY=mine") {
+			t.Errorf("checks get %q", got)
 		}
 	}
 }
