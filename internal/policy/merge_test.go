@@ -84,6 +84,7 @@ func TestBatches(t *testing.T) {
 	t.Parallel()
 	weak := func(x *ralph.Task) { x.Run.Queue.Weakened = []ralph.Finding{{Path: "a_test.go", Kind: "removed"}} }
 	most := func(n int) func(*ralph.Task) { return func(x *ralph.Task) { x.Run.Queue.Most = n } }
+	mended := func(x *ralph.Task) { x.Run.Queue.ResolvedAt = "c1" }
 	since := func(n int64) func(*ralph.Task) { return func(x *ralph.Task) { x.Run.Queue.Since = n } }
 	in := func(id string, edits ...func(*ralph.Task)) ralph.Task {
 		return task(id, inMerge(ralph.MergeWaiting, edits...))
@@ -99,6 +100,7 @@ func TestBatches(t *testing.T) {
 		{"all of a batch", 4, false, []ralph.Task{in("a"), in("b"), in("c")}, "merge a b c"},
 		{"never more", 2, false, []ralph.Task{in("a"), in("b"), in("c")}, "merge a b"},
 		{"X-72 in order of arrival", 4, false, []ralph.Task{in("a", since(9)), in("b", since(3)), in("c", since(5))}, "merge b c a"},
+		{"what an agent mended goes first", 4, false, []ralph.Task{in("a", since(3)), in("b", since(9), mended), in("c", since(5))}, "merge b a c"},
 		{"halves after a red one", 4, false, []ralph.Task{in("a", most(2)), in("b", most(2)), in("c", most(2)), in("d", most(2)), in("e")}, "merge a b"},
 		{"alone at the end of the halves", 4, false, []ralph.Task{in("a", most(1)), in("b")}, "merge a"},
 		{"one that goes alone ends the batch before it", 4, false, []ralph.Task{in("a"), in("b"), in("c", most(1)), in("d"), in("e"), in("f")}, "merge a b"},

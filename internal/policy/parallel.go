@@ -139,8 +139,8 @@ func (v view) freeDir() string {
 	}
 }
 
-// mergeNext begins the next merge, one at a time and in order of arrival. What a
-// task depends on is merged before the task begins, so arrival respects it.
+// mergeNext begins the next merge, one at a time and in order of arrival, but what an agent
+// has mended first. What a task depends on is merged before the task begins, so both respect it.
 func mergeNext(s *ralph.State, v view, c Config) (Move, bool) {
 	taken := resolving(s)
 	for _, t := range s.Stages {
@@ -191,8 +191,9 @@ func beginMerge(s *ralph.State, members []ralph.TaskID, name string) Move {
 	return begin(s, t)
 }
 
-// queue are the done tasks whose work waits to be merged, in order of arrival;
-// also those that only a person can help to be merged.
+// queue are the done tasks whose work waits to be merged, in order of arrival; also those that
+// only a person can help to be merged. What an agent has mended goes before all: until it is
+// merged the next one is not mended, and behind a long queue it would be outdated again.
 func (v view) queue(c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
 	var waiting []*ralph.Task
 	for _, t := range v.unmerged {
@@ -209,6 +210,11 @@ func (v view) queue(c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
 		}
 	}
 	slices.SortStableFunc(waiting, func(a, b *ralph.Task) int { return cmp.Compare(a.Run.Queue.Since, b.Run.Queue.Since) })
+	mended := func(t *ralph.Task) bool { return t.Run.Queue.State == ralph.MergeWaiting && t.Run.Queue.ResolvedAt != "" }
+	if i := slices.IndexFunc(waiting, mended); i > 0 {
+		first := waiting[i]
+		waiting = slices.Insert(slices.Delete(waiting, i, i+1), 0, first)
+	}
 	return waiting
 }
 
