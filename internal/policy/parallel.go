@@ -210,7 +210,9 @@ func (v view) queue(c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
 		}
 	}
 	slices.SortStableFunc(waiting, func(a, b *ralph.Task) int { return cmp.Compare(a.Run.Queue.Since, b.Run.Queue.Since) })
-	mended := func(t *ralph.Task) bool { return t.Run.Queue.State == ralph.MergeWaiting && t.Run.Queue.ResolvedAt != "" }
+	mended := func(t *ralph.Task) bool {
+		return t.Run.Queue.State == ralph.MergeWaiting && t.Run.Queue.ResolvedAt != ""
+	}
 	if i := slices.IndexFunc(waiting, mended); i > 0 {
 		first := waiting[i]
 		waiting = slices.Insert(slices.Delete(waiting, i, i+1), 0, first)
