@@ -43,6 +43,22 @@ func TestHelp(t *testing.T) {
 	walk(newRoot(workspace.Env{Version: "test"}))
 }
 
+// C-084: auto is the primary command: of all commands the help shows it first.
+func TestAutoIsFirstInHelp(t *testing.T) {
+	t.Parallel()
+	root := newRoot(workspace.Env{Version: "test"})
+	var help strings.Builder
+	root.SetOut(&help)
+	if err := root.Help(); err != nil {
+		t.Fatal(err)
+	}
+	_, groups, _ := strings.Cut(help.String(), "\nUsage:")
+	listed := regexp.MustCompile(`(?m)^[A-Z][a-z ]+:\n  ([a-z]+) +[A-Z]`).FindStringSubmatch(groups)
+	if listed == nil || listed[1] != "auto" {
+		t.Errorf("the first command of the help is %q:\n%s", listed, help.String())
+	}
+}
+
 // What an example shows can be typed: its flags are there, and go together.
 func TestExamplesAreAccepted(t *testing.T) {
 	t.Parallel()

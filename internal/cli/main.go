@@ -143,14 +143,15 @@ Write a spec, queue it, start the agent, walk away:
 	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().StringP("directory", "C", "", "work in this `folder` (must stand first)")
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "steer", Title: "Steer:"}, &cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "set", Title: "Set up:"})
+	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "steer", Title: "Steer:"}, &cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "set", Title: "Set up:"})
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
 			c.GroupID = group
 			root.AddCommand(c)
 		}
 	}
-	add("work", withUI(env, newAuto(env, with...)), withUI(env, newAgent(env, with...)), withUI(env, newAutopilot(env, with...)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env), newThread(env), newSubmit(env, with...), newWorker(env, with...))
+	add("start", withUI(env, newAuto(env, with...))) // each group is sorted by name: this one stays first
+	add("work", withUI(env, newAgent(env, with...)), withUI(env, newAutopilot(env, with...)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env), newThread(env), newSubmit(env, with...), newWorker(env, with...))
 	add("steer", anywhere(env, with, newPause(env)), anywhere(env, with, newResume(env)), anywhere(env, with, newStop(env)), newContinue(env), newMode(env), newGates(env), anywhere(env, with, newApprove(env)), anywhere(env, with, newDeny(env)), anywhere(env, with, newAnswer(env)), newRules(env), newBreaker(env), newSync(env), newUnlock(env))
 	add("see", anywhere(env, with, newStatus(env)), newUI(env), newServe(env), newWhy(env), newQuery(env), anywhere(env, with, newLog(env)), newReport(env), newReceipts(env), newSignature(env), newDecide(env), newGuidance(env), newReplay(env), newVerify(env), newRecover(env), newFleet(env, with...))
 	add("set", newDemo(env), newInit(env), newDoctor(env), newBench(env), newAgentCheck(env), newConfig(env), newTrust(env), newNotify(env), newVersion(env))
