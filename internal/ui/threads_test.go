@@ -9,7 +9,7 @@ import (
 )
 
 // threads is a session of two threads: one at work, one that a person paused.
-func threads(t *testing.T) *repository {
+func threads(t testing.TB) *repository {
 	t.Helper()
 	x := storytest.New()
 	x.Begin()
