@@ -23,6 +23,7 @@ type Work struct {
 	Turn      time.Time
 	State     WorkState
 	Words     string // the agent's last words, or what is done for it meanwhile
+	Doing     bool   // the words are what is done for it meanwhile
 	Unchanged int
 	Context   int // percent of the agent's window
 	Filling   bool
@@ -103,7 +104,7 @@ func (w Work) stands(s *ralph.State, engine status.Engine, now time.Time, waits 
 	}
 	doing := status.DoingWords(s, t)
 	if doing != "" {
-		w.Words = doing // what its agent said is over
+		w.Words, w.Doing = doing, true // what its agent said is over
 	}
 	w.Turn = t.Run.TurnAt
 	wait, held := waits[w.At]

@@ -398,3 +398,19 @@ func TestOutputRests(t *testing.T) {
 		t.Errorf("after news it waits %v, want %v", waits, outputEvery)
 	}
 }
+
+// Where one panel is shown at a time, a list without anything to choose is shown itself: who has
+// answered the last question sees no empty panel.
+func TestNothingChosenShowsTheList(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 60, 20).press("3", "enter", "a", "y")
+	p.look()
+	p.want("Nothing waits for you.")
+	p.wantNot("Nothing is chosen")
+}
+
+// What cannot be shown as it was is said in words that are wrapped.
+func TestPastSaysWhyItIsEmpty(t *testing.T) {
+	t.Parallel()
+	play(t, atWork(t), 80, 24).press("2", "j", "]", "]", "]", "t", ",").want("What agents said and changed is no fact", "esc leads back to now.")
+}

@@ -237,6 +237,9 @@ func (m *Model) fill() {
 	if x.at < len(x.rows) {
 		x.key = x.rows[x.at].Key
 	}
+	if _, ok := m.chosen(); !ok && m.single() {
+		m.right = false // else there would be nothing to see
+	}
 	m.offered()
 }
 
@@ -330,7 +333,8 @@ func (m *Model) read() tea.Cmd {
 	if key == m.pane.key || m.pane.reading {
 		return nil
 	}
-	m.pane.begin(what, key, v != panes.ViewDiff && v != panes.ViewChecks && v != panes.ViewItems)
+	code := v == panes.ViewChecks || m.past == nil && (v == panes.ViewDiff || v == panes.ViewItems) // of the past there are words instead
+	m.pane.begin(what, key, !code)
 	ctx, det := m.ctx, m.det
 	return func() tea.Msg { return contentMsg{key, det.Lines(ctx, w)} }
 }

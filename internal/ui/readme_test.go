@@ -81,7 +81,7 @@ var (
 
 // svg is a picture in the colours of its sequences, a sign in each place of a grid.
 func svg(picture string, columns, rows int) string {
-	const wide, high = 8.4, 18.0
+	const wide, high = 8.4, 16.5 // the signs of borders meet
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" font-family="ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14">`+"\n", float64(columns)*wide+24, float64(rows)*high+24)
 	fmt.Fprintf(&b, "<rect width=\"100%%\" height=\"100%%\" rx=\"8\" fill=\"#16191f\"/>\n")
@@ -97,7 +97,7 @@ func svg(picture string, columns, rows int) string {
 				fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", x, top, float64(w)*wide, high, back)
 			}
 			if strings.TrimSpace(words) != "" {
-				fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" fill="%s"%s textLength="%.1f" lengthAdjust="spacingAndGlyphs" xml:space="preserve">%s</text>`+"\n", x, top+13.5, fill, weight, float64(w)*wide, html.EscapeString(words))
+				fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" fill="%s"%s textLength="%.1f" lengthAdjust="spacingAndGlyphs" xml:space="preserve">%s</text>`+"\n", x, top+13, fill, weight, float64(w)*wide, html.EscapeString(words))
 			}
 			at += w
 		}

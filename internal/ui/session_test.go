@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
 )
 
 // After kill -9 the screen asks what the command line and the dashboard ask, and names what
@@ -60,4 +61,17 @@ func TestRuntimeIsShown(t *testing.T) {
 	r.story.Pass(5 * time.Hour)
 	p.look()
 	p.want("ended: complete", "  "+ralph.Elapsed(end.Sub(began))+" │")
+}
+
+// What is done for a task between two turns is said in its own words.
+func TestWhatIsDoneBetweenTurns(t *testing.T) {
+	t.Parallel()
+	r := atWork(t)
+	r.story.Turn("t-0002", 30*time.Second, storytest.Complete)
+	p := play(t, r, 100, 30)
+	p.want("between turns")
+	r.story.Receipt("t-0002", ralph.Baseline{}, ralph.Why{Rule: "P-14", Text: "what is red without its work?"})
+	p.look()
+	p.want("looking what is red")
+	p.wantNot("between turns")
 }

@@ -138,7 +138,7 @@ func slotRows(l Look) []Row {
 		}
 		r.Lines = append(r.Lines, RowLine{left, workProgress(w)})
 		second := draw.Of(draw.Plain, "    ")
-		if w.State != screen.Working && w.State != screen.Checking {
+		if w.State != screen.Working && w.State != screen.Checking && !(w.State == screen.BetweenTurns && w.Doing) { // its words say it better
 			second = second.Add(tone, string(w.State)+" ")
 		}
 		if w.Words != "" {
