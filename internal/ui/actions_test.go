@@ -66,7 +66,7 @@ func TestTimedOutTask(t *testing.T) {
 	}
 }
 
-// What opens a gate is read before it is done, and no is the answer that stands there (B-059).
+// What opens a gate is read before it is done, and no is the answer that stands there.
 func TestApproveIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	p := play(t, atWork(t), 100, 34)

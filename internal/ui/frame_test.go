@@ -120,8 +120,10 @@ func conflicting(t testing.TB) *repository {
 func withSpecs(t testing.TB) *repository {
 	r := atWork(t)
 	for i, x := range []ralph.Spec{
-		{ID: "i-1", File: "old.md", Status: ralph.SpecDone}, {ID: "i-2", File: "broken.md", Status: ralph.SpecFailed, Error: "no plan"},
-		{ID: "i-3", File: "feature-x.md", Status: ralph.SpecActive}, {ID: "i-4", File: "feature-y.md", Status: ralph.SpecPending, Priority: 7},
+		{ID: "i-1", File: "old.md", Status: ralph.SpecDone},
+		{ID: "i-2", File: "broken.md", Status: ralph.SpecFailed, Error: "no plan"},
+		{ID: "i-3", File: "feature-x.md", Status: ralph.SpecActive},
+		{ID: "i-4", File: "feature-y.md", Status: ralph.SpecPending, Priority: 7},
 	} {
 		x.AddedAt = r.story.Now.Add(time.Duration(i) * time.Second)
 		r.add(ralph.SpecAdded{Spec: x})

@@ -46,7 +46,7 @@ func (w *written) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A mistake in the screen gives the terminal back, and says that the work goes on (E-087).
+// A mistake in the screen gives the terminal back, and says that the work goes on.
 func TestMistakeGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
 	r := atWork(t)

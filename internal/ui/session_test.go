@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -74,4 +75,59 @@ func TestWhatIsDoneBetweenTurns(t *testing.T) {
 	p.look()
 	p.want("looking what is red")
 	p.wantNot("between turns")
+}
+
+// The first line says how the session stands, how far it is, and what can be done about it.
+func TestControlBar(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 120, 40)
+	line, _, _ := strings.Cut(p.text(), "\n")
+	for _, w := range []string{"▶ Autopilot Running", "Step 3/5", "⏸ Pause p", "⏹ Stop s", "1 needs you"} {
+		if !strings.Contains(line, w) {
+			t.Errorf("the first line has no %q: %s", w, line)
+		}
+	}
+}
+
+// A pause is shown from its beginning on: how many still end their iteration, then that it is paused (B-059).
+func TestPauseIsShown(t *testing.T) {
+	t.Parallel()
+	r := crowd(t, 2)
+	p := play(t, r, 120, 30).press("p")
+	p.look()
+	p.want("⏸ Autopilot Pausing", "2 agents still work", "▶ Resume p")
+	for i, want := range []string{"1 agent still works", "⏸ Autopilot Paused"} {
+		task := r.story.S.Plan.Tasks[i]
+		r.story.Add(storytest.TurnOf(task, ralph.KindBuild, time.Minute, nil))
+		p.look()
+		p.want(want)
+	}
+	p.wantNot("still work", "Autopilot Pausing")
+}
+
+// The newest decision and its reason stand there, and change with each (E-087).
+func TestNewestDecisionIsShown(t *testing.T) {
+	t.Parallel()
+	r := atWork(t)
+	p := play(t, r, 120, 40)
+	p.want("Decided: t-0004: build turn 1 of codex: the task begins  (B-011)")
+	r.story.Receipt("t-0002", ralph.Check{}, ralph.Why{Rule: "B-010", Text: "COMPLETE: run the checks"})
+	p.look()
+	p.want("Decided: t-0002: check: COMPLETE: run the checks  (B-010)")
+	p.wantNot("the task begins")
+}
+
+// A failed task is tried again with r: it is pending, and its work is where it was (B-076).
+func TestFailedTaskIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := atWork(t)
+	before := *r.State().Task("t-0003")
+	play(t, r, 120, 40).press("2", "j", "j", "r")
+	after := r.State().Task("t-0003")
+	if before.Status != ralph.TaskFailed || after.Status != ralph.TaskPending {
+		t.Errorf("r made it %s of %s", after.Status, before.Status)
+	}
+	if dir := before.Run.Worktree.Branch; dir == "" || after.Run.Worktree.Branch != dir {
+		t.Errorf("its work was on %q, and is on %q", dir, after.Run.Worktree.Branch)
+	}
 }

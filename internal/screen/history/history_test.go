@@ -41,9 +41,16 @@ func TestEndOf(t *testing.T) {
 		alive bool
 		want  string
 	}{
-		{"s-2", "", true, "running running"}, {"s-2", "", false, "paused interrupted"}, {"s-1", "", true, "failed cut off"}, {"s-1", "", false, "failed cut off"},
-		{"s-1", ralph.ReasonComplete, true, "done complete"}, {"s-1", ralph.ReasonEmpty, true, "done inbox empty"}, {"s-1", ralph.ReasonFailed, true, "failed failed"},
-		{"s-1", ralph.ReasonError, true, "failed error"}, {"s-1", ralph.ReasonAborted, true, "failed aborted"}, {"s-2", ralph.ReasonInterrupted, true, "paused interrupted"},
+		{"s-2", "", true, "running running"},
+		{"s-2", "", false, "paused interrupted"},
+		{"s-1", "", true, "failed cut off"},
+		{"s-1", "", false, "failed cut off"},
+		{"s-1", ralph.ReasonComplete, true, "done complete"},
+		{"s-1", ralph.ReasonEmpty, true, "done inbox empty"},
+		{"s-1", ralph.ReasonFailed, true, "failed failed"},
+		{"s-1", ralph.ReasonError, true, "failed error"},
+		{"s-1", ralph.ReasonAborted, true, "failed aborted"},
+		{"s-2", ralph.ReasonInterrupted, true, "paused interrupted"},
 		{"s-1", "max_cost", true, "timeout max_cost"},
 	} {
 		state, words := history.EndOf(&index.Session{ID: tt.id, Ended: tt.ended}, page.Look{State: now, Engine: status.Engine{Alive: tt.alive}})

@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -204,12 +205,12 @@ func TestNoTask(t *testing.T) {
 	if err := page.NoTask(l.State, "t-0010"); !strings.Contains(fmt.Sprintf("%v %+v", err, err), "t-0010") {
 		t.Errorf("it says %v", err)
 	}
-	refusal, ok := page.NoTask(l.State, "t-00011").(*ralph.Refusal)
-	if !ok || refusal.Kind != ralph.ErrNotFound || !strings.Contains(refusal.Hint, "did you mean t-0001") {
+	refusal, ok := errors.AsType[*ralph.Refusal](page.NoTask(l.State, "t-00011"))
+	if !ok || !errors.Is(refusal.Kind, ralph.ErrNotFound) || !strings.Contains(refusal.Hint, "did you mean t-0001") {
 		t.Errorf("it says %+v", refusal)
 	}
-	hostile, _ := page.NoTask(l.State, ralph.TaskID("\x1b[2J"+strings.Repeat("x", 300))).(*ralph.Refusal)
-	if strings.Contains(hostile.Why, "\x1b") || len(hostile.Why) > 160 {
+	hostile, ok := errors.AsType[*ralph.Refusal](page.NoTask(l.State, ralph.TaskID("\x1b[2J"+strings.Repeat("x", 300))))
+	if !ok || strings.Contains(hostile.Why, "\x1b") || len(hostile.Why) > 160 {
 		t.Errorf("what nobody knows is repeated as %q", hostile.Why)
 	}
 }
@@ -237,8 +238,12 @@ func TestColumns(t *testing.T) {
 	l := look(true)
 	at := l.Now
 	l.State.Plan.Tasks = []*ralph.Task{
-		{ID: "t-1", Status: ralph.TaskPending}, {ID: "t-2", Status: ralph.TaskPending, Deps: []ralph.TaskID{"t-3"}}, {ID: "t-3", Status: ralph.TaskActive},
-		{ID: "t-4", Status: ralph.TaskFailed}, {ID: "t-5", Status: ralph.TaskTimeout}, {ID: "t-6", Status: ralph.TaskDone},
+		{ID: "t-1", Status: ralph.TaskPending},
+		{ID: "t-2", Status: ralph.TaskPending, Deps: []ralph.TaskID{"t-3"}},
+		{ID: "t-3", Status: ralph.TaskActive},
+		{ID: "t-4", Status: ralph.TaskFailed},
+		{ID: "t-5", Status: ralph.TaskTimeout},
+		{ID: "t-6", Status: ralph.TaskDone},
 	}
 	l.State.Plan.Tasks[3].Run.EndedAt, l.State.Plan.Tasks[4].Run.EndedAt = at.Add(-time.Hour), at
 	columns := func() []string {

@@ -100,6 +100,12 @@ func stepWords(l Look, x status.StatusRecord) string {
 	switch {
 	case s.Live() && !l.Engine.Alive && !l.Past:
 		return "the engine died; what is shown is as it was then"
+	case (x.Status == "pausing" || x.Status == "stopping") && l.State.Turning() > 0: // each ends its iteration first
+		words := text.Plural(l.State.Turning(), "agent still works", "agents still work")
+		if by := pausedBy(x.PauseCause); by != "" && x.PauseKind == ralph.PausePerson {
+			words += ", paused " + by
+		}
+		return words
 	case x.PauseKind == ralph.PausePerson:
 		return cmp.Or(pausedBy(x.PauseCause), "by a person")
 	case x.PauseCause != "":
