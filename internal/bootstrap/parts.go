@@ -84,7 +84,6 @@ func Open(ctx context.Context, env workspace.Env, flags map[string]string) (*Par
 	if p.Config, err = workspace.LoadConfig(env, p.Root, flags); err != nil {
 		return nil, err
 	}
-	p.Notices = append(p.Notices, config.Later(p.Config)...)
 	p.Notices = append(p.Notices, HeldAnyway(p.Config)...)
 	p.Procs = proc.NewRunner(filepath.Join(p.Root, "ralph/.state/procs"))
 	p.Redact = workspace.Redactor(env.Environ, p.Root, p.Config)

@@ -9,7 +9,6 @@ type Field struct {
 	Schema  map[string]any // of the value, without its description
 	Default any            // as Value
 	Secret  bool           // parts of Value may be hidden
-	Later   bool           // checked, but without effect yet
 }
 
 // Fields returns every key as Set does, with its part of the schema.
@@ -31,8 +30,7 @@ func (c Config) Fields() []Field {
 	set, keys := c.Set(), c.keys()
 	out := make([]Field, len(keys))
 	for i, k := range keys {
-		_, later := findLater(k.path)
-		out[i] = Field{Setting: set[i], Doc: k.doc, Schema: k.v.schema(), Default: usual[k.path], Secret: k.mask != nil, Later: later}
+		out[i] = Field{Setting: set[i], Doc: k.doc, Schema: k.v.schema(), Default: usual[k.path], Secret: k.mask != nil}
 	}
 	return out
 }

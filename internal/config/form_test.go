@@ -124,7 +124,7 @@ func TestFields(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 		case "fleet.task_queue":
-			if f.Later || f.Value != "mine" {
+			if f.Value != "mine" {
 				t.Errorf("%+v", f)
 			}
 		}

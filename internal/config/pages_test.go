@@ -112,39 +112,6 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-func TestLater(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		file string
-		want []string
-	}{
-		{"", nil},
-		{"parallel: 3\nmode: semi\nisolation: worktree\nmerge: {batch: 2}\nworktree: {setup: [make]}\nerrors: {max_consecutive: 5}\n", nil},
-		{"agent: {primary: aider, fallback: []}\nquality: {commands: [x]}\nbudget: {cost: 1}\n", nil},
-		{"mode: step\nrequire_approval_to_start: true\n", nil},
-		{"gate: {approvals: policy, allow: [make], timeout: 1h, on_timeout: stop, scope: session}\n", nil},
-		{"notify: {sounds: true}\nweb: {open: true}\nbase_branch: main\n", nil},
-		{"sync: {every_tasks: 7}\n", nil},
-		{"fleet: {namespace: mine}\n", nil},
-		{"gate: {extra_patterns: [kubectl], pre_approved: [kubectl get]}\n", nil},
-		{"agent: {primary: codex, fallback: [claude, opencode]}\n", nil},
-	} {
-		if diff := cmp.Diff(tt.want, Later(mustLoad(t, tt.file, nil, nil))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.file, diff)
-		}
-	}
-	c := Defaults()
-	for _, row := range notBuilt() { // no row is misspelt
-		found := false
-		for _, k := range c.keys() {
-			found = found || k.path == row.key || strings.HasPrefix(k.path, row.key+".")
-		}
-		if !found {
-			t.Errorf("%s is no key", row.key)
-		}
-	}
-}
-
 // The page of documentation has the table of all keys as they are; run with
 // RALPH_UPDATE=1 to write it anew. X-05: it maps the names of A and B.
 func TestPage(t *testing.T) {
@@ -182,7 +149,7 @@ func TestPage(t *testing.T) {
 
 func keyTable() string {
 	var b strings.Builder
-	b.WriteString("| key | default | meaning | works |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| key | default | meaning |\n| --- | --- | --- |\n")
 	c := Defaults()
 	for _, k := range c.keys() {
 		path, value := k.path, "`"+yamlText(k.v.plain())+"`"
@@ -192,14 +159,7 @@ func keyTable() string {
 			}
 			path, value = "agents.<name>."+leaf(path), "by agent"
 		}
-		works := "yes"
-		if row, ok := findLater(k.path); ok {
-			works = "later"
-			if row.now != nil {
-				works = "only `" + strings.Join(row.now, "`, `") + "`"
-			}
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", path, value, strings.ReplaceAll(k.doc, "|", "\\|"), works)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", path, value, strings.ReplaceAll(k.doc, "|", "\\|"))
 	}
 	return b.String()
 }

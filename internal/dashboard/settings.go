@@ -256,7 +256,7 @@ func jsonText(v any) (string, error) {
 // settingModel is a field as the dashboard shows it.
 func settingModel(c config.Config, f config.Field, detected string) web.Setting {
 	s := web.Setting{
-		Key: f.Key, Section: sectionOf(f.Key), Doc: f.Doc, Kind: kindOf(f), Secret: f.Secret, Later: f.Later,
+		Key: f.Key, Section: sectionOf(f.Key), Doc: f.Doc, Kind: kindOf(f), Secret: f.Secret,
 		InFile: f.From.Kind == config.FromFile, From: f.From.String(), Fixed: f.From.Kind == config.FromEnv,
 	}
 	s.Value, s.Default = formText(s.Kind, f.Value), formText(s.Kind, f.Default)

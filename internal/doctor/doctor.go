@@ -149,9 +149,6 @@ func (x *examination) config(env workspace.Env, root string) config.Config {
 	} else {
 		x.ok("config", "ralph/config.yaml is valid")
 	}
-	for _, l := range config.Later(c) {
-		x.note("config", l, "")
-	}
 	for _, l := range bootstrap.HeldAnyway(c) {
 		x.note("config", l, "take it out of ralph/config.yaml")
 	}

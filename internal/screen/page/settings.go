@@ -33,7 +33,6 @@ type Setting struct {
 	InFile            bool   // the file has a line that can be taken out
 	Fixed             bool   // it cannot be changed here: From says why
 	Secret            bool
-	Later             bool // has no effect yet
 }
 
 // SettingsProblem is one thing that is wrong, in the words of the command line.
