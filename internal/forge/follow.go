@@ -247,8 +247,14 @@ func (w *Watcher) closed(ctx context.Context, item string) error {
 		return nil //nolint:nilerr // it is no issue of GitHub
 	}
 	i, err := w.Client.Item(ctx, ref, "")
-	if err != nil || !i.Closed {
-		return nil //nolint:nilerr // the merge is what counts; who keeps it open has a reason
+	e, is := errors.AsType[*tracker.Error](err)
+	switch {
+	case is && e.Ours():
+		return nil // it is gone, or not ours to read: the merge is what counts
+	case err != nil:
+		return err // asked again, with the pull request
+	case !i.Closed:
+		return nil // who keeps it open has a reason
 	}
 	issue := *known
 	issue.Closed, issue.Updated = true, i.Updated
