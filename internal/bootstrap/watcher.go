@@ -44,8 +44,9 @@ func (p *Parts) Watcher(env workspace.Env, j forge.Journal) (*forge.Watcher, err
 	if w.Client, err = t.GitHub(); err != nil {
 		w.Why = err.Error()
 	}
-	if w.Repo == "" && w.Client != nil {
-		w.Client, w.Why = nil, fmt.Sprintf("it is not known which repository at GitHub this is: set sync.github.repo (the address of the remote %s says nothing of it)", c.Land.Remote)
+	if w.Repo == "" {
+		w.Client, w.Why = nil, fmt.Sprintf("it is not known which repository at GitHub this is: set sync.github.repo (the address of the remote %s says nothing of it); "+
+			"at another service than GitHub and Gitea, such as Azure DevOps, use land.how: branch, and open the pull request with the text that is kept", c.Land.Remote)
 	}
 	return w, nil
 }
