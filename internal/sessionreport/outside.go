@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/services"
 )
@@ -67,7 +68,8 @@ func (d *draft) servicesNow() []ServiceRow {
 	rows := services.List(d.state, d.state.At)
 	for i := range rows {
 		for n := range rows[i].Entries {
-			rows[i].Entries[n].Text = "" // what is sent is no part of a report
+			e := &rows[i].Entries[n]
+			e.Text, e.Help = "", action.Commands(e.Help) // what is sent is no part of a report
 		}
 	}
 	return rows
