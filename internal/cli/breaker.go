@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/services"
+	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -35,11 +36,10 @@ asked before its time. Numbers are under breakers in ralph/config.yaml.`,
 		if err != nil {
 			return err
 		}
-		rows := services.List(s, j.Now())
 		if *asJSON {
-			return workspace.PrintJSON(env.Stdout, rows)
+			return workspace.PrintJSON(env.Stdout, status.QueryServices(s, j.Now()))
 		}
-		return listServices(env.Stdout, rows)
+		return listServices(env.Stdout, services.List(s, j.Now()))
 	}
 	cmd.AddCommand(list)
 	for _, name := range []string{"breaker-retry", "breaker-reset", "breaker-drop"} {

@@ -78,7 +78,7 @@ last is a local Ollama.`,
 			err = workspace.PrintJSON(env.Stdout, all)
 		}
 		if err == nil && ended != "" {
-			err = &ralph.Refusal{Why: "the model gave no answer that counts: " + ended, Hint: "guidance.model names another one"}
+			err = &ralph.Refusal{Why: "no model gave an answer that counts: " + ended, Hint: "name another one: `ralph config edit guidance.model=openai:gpt-5`"}
 		}
 		return err
 	}

@@ -31,6 +31,9 @@ func TestServices(t *testing.T) {
 	if r := rows[1]; r.Title != "the remote origin" || r.State != "failing" || r.Waiting != 1 || r.Entries[0].Help != "`[[pull]]`" {
 		t.Errorf("the remote: %+v", r)
 	}
+	if r := QueryServices(s, at); r[0].Entries[2].Help != "`ralph breaker retry github`" {
+		t.Errorf("as programs read it: %+v", r[0].Entries[2])
+	}
 	words := Text(s, Engine{}, at)
 	for _, want := range []string{"GitHub open until", "502 Bad Gateway; 3 sent, 1 waiting, 2 parked, 1 pull request", "the remote origin failing; 1 waiting", "GitHub: 2 entries are parked: o/r#1: 422"} {
 		if !strings.Contains(words, want) {
