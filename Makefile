@@ -6,7 +6,7 @@ SOAK_TIME ?= 2m
 TEMPL     := github.com/a-h/templ/cmd/templ@v0.3.1020
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick generate test lint e2e e2e-fleet e2e-services corpus bench figures fuzz soak demo demo-fleet
+.PHONY: help check quick generate test lint e2e e2e-fleet e2e-services e2e-ollama corpus bench figures fuzz soak demo demo-fleet
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ e2e: ## eight agents on a public module; real agent programs against a model ser
 
 e2e-services: ## issues and pull requests at a real Gitea on loopback (builds it once, some minutes)
 	.ci/run services
+
+e2e-ollama: ## threads, decisions and guidance at a real Ollama with a model of random weights (builds it once, ten minutes)
+	.ci/run ollama
 
 corpus: ## real repositories of Go, npm and Debian, worked on whole (downloads them once)
 	.ci/run repositories
