@@ -55,7 +55,7 @@ func pureLayers() map[string][]string {
 		"internal/policy":        {"R", "internal/approval", "internal/lazyregexp", "internal/queue", "internal/signature", "internal/text", "internal/thread"},
 		"internal/prompt":        {"R", "internal/lazyregexp", "internal/signature", "internal/text"},
 		"internal/report":        {"R", "internal/action", "internal/policy", "internal/text"},
-		"internal/services":      {"R", "internal/policy", "internal/report", "internal/text"},
+		"internal/services":      {"R", "internal/action", "internal/policy", "internal/report", "internal/text"},
 		"internal/status":        {"R", "internal/action", "internal/report", "internal/services", "internal/text"},
 		"internal/sessionreport": {"R", "internal/action", "internal/chart", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
 		"internal/signature":     {"R", "internal/text"},

@@ -10,7 +10,6 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/services"
-	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -37,7 +36,7 @@ asked before its time. Numbers are under breakers in ralph/config.yaml.`,
 			return err
 		}
 		if *asJSON {
-			return workspace.PrintJSON(env.Stdout, status.QueryServices(s, j.Now()))
+			return workspace.PrintJSON(env.Stdout, services.Query(s, j.Now()))
 		}
 		return listServices(env.Stdout, services.List(s, j.Now()))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -84,6 +85,18 @@ func List(s *ralph.State, now time.Time) []Row {
 		}
 	}
 	return append(rows, remotes(s)...)
+}
+
+// Query is List for programs: what helps is written as a command.
+func Query(s *ralph.State, now time.Time) []Row {
+	rows := List(s, now)
+	for i := range rows {
+		rows[i].Fix = action.Commands(rows[i].Fix)
+		for k := range rows[i].Entries {
+			rows[i].Entries[k].Help = action.Commands(rows[i].Entries[k].Help)
+		}
+	}
+	return rows
 }
 
 // add adds an entry, and counts it.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -23,18 +22,6 @@ func serviceStatus(line writer, outside []services.Row, now time.Time) {
 		}
 		line(name, "%s %s%s", r.Title, services.Words(r, now), more)
 	}
-}
-
-// QueryServices are the services as programs read them: what helps is written as a command.
-func QueryServices(s *ralph.State, now time.Time) []services.Row {
-	rows := services.List(s, now)
-	for i := range rows {
-		rows[i].Fix = action.Commands(rows[i].Fix)
-		for k := range rows[i].Entries {
-			rows[i].Entries[k].Help = action.Commands(rows[i].Entries[k].Help)
-		}
-	}
-	return rows
 }
 
 // serviceNeeds are services that wait for a person.

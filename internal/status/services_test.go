@@ -31,7 +31,7 @@ func TestServices(t *testing.T) {
 	if r := rows[1]; r.Title != "the remote origin" || r.State != "failing" || r.Waiting != 1 || r.Entries[0].Help != "`[[pull]]`" {
 		t.Errorf("the remote: %+v", r)
 	}
-	if r := QueryServices(s, at); r[0].Entries[2].Help != "`ralph breaker retry github`" {
+	if r := services.Query(s, at); r[0].Entries[2].Help != "`ralph breaker retry github`" {
 		t.Errorf("as programs read it: %+v", r[0].Entries[2])
 	}
 	words := Text(s, Engine{}, at)

@@ -49,7 +49,7 @@ func (x *API) queries() {
 		return status.QueryInbox(src.State()), nil
 	})
 	get(x, "/services", "services", "Trackers and remotes: breaker, limit, next try, what waits or is parked, why, and what helps", func(context.Context, *none) ([]services.Row, error) {
-		return status.QueryServices(src.State(), src.Now()), nil
+		return services.Query(src.State(), src.Now()), nil
 	})
 	get(x, "/issues", "issues", "The open issues", func(context.Context, *none) ([]status.IssueRecord, error) {
 		return status.QueryIssues(src.State()), nil
