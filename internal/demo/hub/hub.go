@@ -93,20 +93,25 @@ func (h *Hub) Edit(n int, edit func(title, body *string, labels *[]string, close
 	i.updated = h.now()
 }
 
-// Check has each commit of a pull request from now on, and the newest of those that are open,
-// have a check with a conclusion; "" is one that runs.
+// Check has the newest commit of each open pull request have a check with a conclusion; "" is one
+// that runs. Commits that come later have a green one as well; where it is red it runs on them
+// until the next call, as a service does not know of a commit that it is red before it has run.
 func (h *Hub) Check(name, conclusion, summary string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := Check{Name: name, Status: "completed", Conclusion: conclusion}
-	if conclusion == "" {
-		c.Status = "in_progress"
+	runs := Check{Name: name, Status: "in_progress"}
+	c := runs
+	if conclusion != "" {
+		c.Status, c.Conclusion = "completed", conclusion
+		c.Output.Title, c.Output.Summary = name, summary
 	}
-	c.Output.Title, c.Output.Summary = name, summary
-	h.always = []Check{c}
+	h.always = []Check{runs}
+	if conclusion == "success" {
+		h.always = []Check{c}
+	}
 	for _, i := range h.items {
 		if i.pull && !i.closed {
-			h.checks[h.tip(i.head)] = h.always
+			h.checks[h.tip(i.head)] = []Check{c}
 		}
 	}
 }
