@@ -92,7 +92,7 @@ func tricked(t *testing.T, trick string, edit func(*ralph.AgentSpec, *ralph.Turn
 	t.Helper()
 	spec := ralph.AgentSpec{Name: "tricky", Driver: "acp", Command: []string{self(t)}}
 	in := input(t, spec, "FAKE_ACP_TRICK="+trick)
-	in.Prompt, in.Timeout = "Do it", 30*time.Second
+	in.Prompt, in.Timeout = "Do it", 2*time.Minute
 	if edit != nil {
 		edit(&spec, &in)
 	}

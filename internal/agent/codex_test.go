@@ -109,7 +109,7 @@ func replayCase(t *testing.T, c codexCase) codexRun {
 		c.spec(&spec)
 	}
 	in := input(t, spec, append(c.env, "FAKE_CODEX_REPLAY="+file, "FAKE_LOG="+log)...)
-	in.Prompt, in.Timeout, in.Grace = "Do it.", 30*time.Second, 5*time.Second
+	in.Prompt, in.Timeout, in.Grace = "Do it.", 2*time.Minute, 5*time.Second
 	if c.edit != nil {
 		c.edit(&in)
 	}

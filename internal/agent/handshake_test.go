@@ -25,7 +25,7 @@ func shake(t *testing.T, driver, script string, edit func(*ralph.TurnInput)) (ag
 	}
 	spec := ralph.AgentSpec{Name: "a", Driver: driver, Command: []string{"sh", "-c", script}}
 	in := input(t, spec)
-	in.Timeout, in.Grace = 20*time.Second, time.Second
+	in.Timeout, in.Grace = time.Minute, time.Second
 	if edit != nil {
 		edit(&in)
 	}

@@ -237,7 +237,7 @@ func (t *trial) patience() time.Duration {
 	if t.s.Model {
 		return 3 * time.Minute
 	}
-	return 30 * time.Second
+	return 2 * time.Minute
 }
 
 // turn runs one turn of an agent that behaves like b. edit changes the input, on what
