@@ -35,10 +35,11 @@ asked before its time. Numbers are under breakers in ralph/config.yaml.`,
 		if err != nil {
 			return err
 		}
+		rows := services.Query(s, j.Now())
 		if *asJSON {
-			return workspace.PrintJSON(env.Stdout, services.Query(s, j.Now()))
+			return workspace.PrintJSON(env.Stdout, rows)
 		}
-		return listServices(env.Stdout, services.List(s, j.Now()))
+		return listServices(env.Stdout, rows)
 	}
 	cmd.AddCommand(list)
 	for _, name := range []string{"breaker-retry", "breaker-reset", "breaker-drop"} {
@@ -65,12 +66,12 @@ func listServices(w io.Writer, rows []services.Row) error {
 			fmt.Fprintf(w, "  nothing is sent before %s: %s\n", r.Next.Local().Format("2006-01-02 15:04:05"), text.Visible(r.Why))
 		}
 		if r.Fix != "" {
-			fmt.Fprintf(w, "  %s\n", action.Commands(r.Fix))
+			fmt.Fprintf(w, "  %s\n", r.Fix)
 		}
 		for _, e := range r.Entries {
 			fmt.Fprintf(w, "  %s: %s\n", text.Visible(e.Item), entryWords(e))
 			if e.Help != "" {
-				fmt.Fprintf(w, "    %s has it tried again, when its reason is gone\n", action.Commands(e.Help))
+				fmt.Fprintf(w, "    %s has it tried again, when its reason is gone\n", e.Help)
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func runSync(ctx context.Context, env workspace.Env, dryRun bool) error {
 	defer stop()
 	left := box.Close(ctx)
 	fmt.Fprintf(env.Stdout, "%d sent, %d left\n", sent(j.State())-before, left)
-	if rows := services.List(j.State(), j.Now()); left > 0 {
+	if rows := services.Query(j.State(), j.Now()); left > 0 {
 		err = listServices(env.Stdout, rows)
 	}
 	return errors.Join(err, j.Close())

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/services"
 )
@@ -65,11 +64,10 @@ func (d *draft) addOutside(e ralph.Event, s *ralph.State) {
 type ServiceRow = services.Row
 
 func (d *draft) servicesNow() []ServiceRow {
-	rows := services.List(d.state, d.state.At)
+	rows := services.Query(d.state, d.state.At)
 	for i := range rows {
 		for n := range rows[i].Entries {
-			e := &rows[i].Entries[n]
-			e.Text, e.Help = "", action.Commands(e.Help) // what is sent is no part of a report
+			rows[i].Entries[n].Text = "" // what is sent is no part of a report
 		}
 	}
 	return rows

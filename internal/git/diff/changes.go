@@ -43,17 +43,22 @@ func (c Change) Sides() (from, to git.TreeEntry) {
 
 // Before and after are the two versions of a change: a mode and an id, "" for no file.
 // Before is the version in the tree that is compared from.
-func (c Change) Before() string { return version(c.Modes, c.IDs, 0) }
+func (c Change) Before() string {
+	from, _ := c.Sides()
+	return version(from)
+}
 
 // After is the version in the tree that it is compared with.
-func (c Change) After() string { return version(c.Modes, c.IDs, 1) }
+func (c Change) After() string {
+	_, to := c.Sides()
+	return version(to)
+}
 
-func version(modes, ids string, side int) string {
-	m, i := strings.Fields(strings.ReplaceAll(modes, ":", "")), strings.Fields(ids)
-	if len(m) != 2 || len(i) != 2 || strings.Trim(m[side], "0") == "" {
+func version(e git.TreeEntry) string {
+	if e.Mode == "" {
 		return ""
 	}
-	return m[side] + " " + i[side]
+	return e.Mode + " " + e.ID
 }
 
 // Changes lists how one tree differs from another.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/coprocess"
@@ -57,9 +56,7 @@ func Touched(ctx context.Context, r *git.Repo, from, to string, want func(path s
 		if !want(c.Path) {
 			continue
 		}
-		wasMode, nowMode, _ := strings.Cut(strings.TrimPrefix(c.Modes, ":"), " ")
-		wasID, nowID, _ := strings.Cut(c.IDs, " ")
-		files = append(files, File{Path: c.Path, Was: content(wasMode, wasID), Now: content(nowMode, nowID)})
+		files = append(files, File{Path: c.Path, Was: c.Before(), Now: c.After()})
 	}
 	if len(files) == 0 {
 		return nil, nil, nil
@@ -77,14 +74,6 @@ func Touched(ctx context.Context, r *git.Repo, from, to string, want func(path s
 		return nil, nil, fmt.Errorf("list what differs: %w", err)
 	}
 	return files, patch, nil
-}
-
-// content names what a path has, "" for nothing.
-func content(mode, blob string) string {
-	if strings.Trim(blob, "0") == "" {
-		return ""
-	}
-	return mode + " " + blob
 }
 
 // Patch returns the difference of two commits for reading: renamed files as such,
