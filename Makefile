@@ -30,7 +30,7 @@ test: ## all tests, the house law too
 lint: ## golangci-lint with gofumpt
 	.ci/run lint
 
-e2e: ## eight agents on a public module; real agent programs against a model server (installs them from npm)
+e2e: ## the dashboard and the screen; a network that goes down; eight agents on a public module; real agent programs against a model server (installs them from npm)
 	.ci/run e2e
 
 e2e-services: ## issues and pull requests at a real Gitea on loopback (builds it once, some minutes)

@@ -18,8 +18,14 @@ import (
 
 var (
 	hubsLock sync.Mutex
-	hubs     = map[string]*hub.Hub{} // by the folder of the script
+	hubs     = map[string]*reached{} // by the folder of the script
 )
+
+// reached is a hub behind a network.
+type reached struct {
+	*hub.Hub
+	network *network
+}
 
 // behindGitHub has what is sent to the hub, and what it answers, be as GitHub's own document has it.
 func behindGitHub(t *testing.T, h *hub.Hub) http.Handler {
@@ -48,7 +54,9 @@ func behindGitHub(t *testing.T, h *hub.Hub) http.Handler {
 //	issue <title> <body> <author> <association> [label ...]
 //	close|label|edit <n> [text]
 //	check <name> <conclusion> <summary>; review <n> <author> <association> <text>; merge <n>
+//	check-first <name> <summary>: red on the first commit that is asked about, green on each after it
 //	away; back; tell <file>; body <n> <file>; waits <line of what it tells>
+//	cut "<method> <path>" <how>: the network goes down at that call; down: waits for it; mend
 func cmdHub(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	t.Helper()
 	return func(ts *testscript.TestScript, neg bool, args []string) { playHub(t, ts, neg, args) }
@@ -59,8 +67,6 @@ func playHub(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: hub <verb> [args ...]")
 	}
-	hubsLock.Lock()
-	defer hubsLock.Unlock()
 	key := ts.Getenv("WORK")
 	number := func(s string) int {
 		n, err := strconv.Atoi(s)
@@ -69,14 +75,22 @@ func playHub(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if args[0] == "start" {
 		h := hub.New("acme/shop", ts.MkAbs(args[1]))
-		server := httptest.NewServer(behindGitHub(t, h))
-		ts.Defer(server.Close)
-		hubs[key] = h
+		n := &network{hub: behindGitHub(t, h), remote: ts.MkAbs(args[1])}
+		server := httptest.NewServer(n)
+		ts.Defer(func() {
+			_ = n.mend() // a call that hangs would hold the end up; what is wrong with it was told
+			server.Close()
+		})
+		hubsLock.Lock()
+		hubs[key] = &reached{h, n}
+		hubsLock.Unlock()
 		ts.Setenv("HUB", server.URL)
 		ts.Setenv("GITHUB_TOKEN", "not-a-real-token")
 		return
 	}
+	hubsLock.Lock()
 	h := hubs[key]
+	hubsLock.Unlock()
 	switch a := args[1:]; args[0] {
 	case "issue":
 		h.Issue(a[0], strings.ReplaceAll(a[1], `\n`, "\n"), a[2], a[3], a[4:]...)
@@ -88,6 +102,8 @@ func playHub(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 		h.Edit(number(a[0]), func(_, body *string, _ *[]string, _ *bool) { *body = a[1] })
 	case "check":
 		h.Check(a[0], a[1], a[2])
+	case "check-first":
+		h.CheckFirst(a[0], a[1])
 	case "review":
 		h.Review(number(a[0]), a[1], a[2], a[3])
 	case "merge":
@@ -96,6 +112,12 @@ func playHub(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 		h.Away(true)
 	case "back":
 		h.Away(false)
+	case "cut":
+		h.network.cut(a[0], a[1])
+	case "down":
+		until(ts, "the network to go down", h.network.isDown)
+	case "mend":
+		ts.Check(h.network.mend())
 	case "tell":
 		ts.Check(os.WriteFile(ts.MkAbs(a[0]), []byte(h.Tell()), 0o644))
 	case "waits":

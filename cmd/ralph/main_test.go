@@ -60,7 +60,13 @@ func scripts(t *testing.T, dir, work string) {
 	if len(files) == 0 {
 		t.Skip("nothing in them for the race detector")
 	}
-	testscript.Run(t, testscript.Params{
+	testscript.Run(t, scriptParams(t, files, work))
+}
+
+// scriptParams are how scripts run.
+func scriptParams(t *testing.T, files []string, work string) testscript.Params {
+	t.Helper()
+	return testscript.Params{
 		Files: files, WorkdirRoot: work,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: false,
@@ -72,7 +78,7 @@ func scripts(t *testing.T, dir, work string) {
 			"signal": cmdSignal, "json": cmdJSON, "let": cmdLet, "ago": cmdAgo, "expand": cmdExpand, "same": cmdSame,
 			"http": cmdHTTP, "webhook": cmdWebhook, "model": cmdModel, "answering": cmdAnswering, "hub": cmdHub(t),
 		},
-	})
+	}
 }
 
 // several is what a script has in it whose ralph does several things at a time: slots, a

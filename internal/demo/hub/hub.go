@@ -34,6 +34,7 @@ type Hub struct {
 	items  []*item
 	checks map[string][]Check // by commit
 	always []Check            // of each commit that is new
+	first  []Check            // of the first of these, instead
 	away   bool
 	clock  time.Time
 	ids    int64
@@ -105,7 +106,7 @@ func (h *Hub) Check(name, conclusion, summary string) {
 		c.Status, c.Conclusion = "completed", conclusion
 		c.Output.Title, c.Output.Summary = name, summary
 	}
-	h.always = []Check{runs}
+	h.always, h.first = []Check{runs}, nil
 	if conclusion == "success" {
 		h.always = []Check{c}
 	}
@@ -114,6 +115,16 @@ func (h *Hub) Check(name, conclusion, summary string) {
 			h.checks[h.tip(i.head)] = []Check{c}
 		}
 	}
+}
+
+// CheckFirst has a check be red on the first commit that is asked about, and green on each after it.
+func (h *Hub) CheckFirst(name, summary string) {
+	h.Check(name, "success", "")
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	red := Check{Name: name, Status: "completed", Conclusion: "failure"}
+	red.Output.Title, red.Output.Summary = name, summary
+	h.first = []Check{red}
 }
 
 // Review has somebody ask for changes of a pull request.
@@ -244,6 +255,9 @@ func (h *Hub) commit(out http.ResponseWriter, in *http.Request, commit, what str
 	}
 	if _, known := h.checks[commit]; !known && len(h.always) > 0 {
 		h.checks[commit] = h.always
+		if h.first != nil {
+			h.checks[commit], h.first = h.first, nil
+		}
 	}
 	runs := []object{}
 	for n, c := range h.checks[commit] {
