@@ -127,6 +127,7 @@ type Committing struct {
 	Stash        string `json:"stash,omitempty"`      // the stash made, by commit id
 	Shelved      bool   `json:"shelved,omitempty"`
 	Published    bool   `json:"published,omitempty"` // it was tried to push the branch of the spec
+	WentOut      string `json:"went_out,omitempty"`  // the commit that goes out on a branch of the task's own
 }
 
 // RanOut is what a task that timed out had used up.

@@ -2,7 +2,9 @@ package ralph
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,6 +25,23 @@ type Outgoing struct {
 	Branch string  `json:"branch,omitempty"` // without refs/heads/, here and on the remote
 	Remote string  `json:"remote,omitempty"`
 	Onto   string  `json:"onto,omitempty"` // the branch that it is proposed for
+	// Tasks names the branches of single tasks, with {id}: these go out instead of Branch, which
+	// has all of them and stays here. "": Branch goes out.
+	Tasks string `json:"tasks,omitempty"`
+}
+
+// TaskBranch is the branch of a task, where tasks go out each on its own.
+func (o Outgoing) TaskBranch(id TaskID) string {
+	return strings.ReplaceAll(o.Tasks, "{id}", string(id))
+}
+
+// GoesOut reports whether a branch is one that the job brings out: nobody else pushes it meanwhile.
+func (s *State) GoesOut(p *Pull) bool {
+	i := s.Plan.Integration
+	if s.Job == nil || i == nil || i.Out.Branch == "" {
+		return false
+	}
+	return p.Branch == i.Out.Branch || p.Whole == i.Out.Branch && !p.Over() && s.Task(p.Task) != nil
 }
 
 // Pull is a branch that goes out, with its pull request where there is one. There is one for
@@ -32,6 +51,12 @@ type Pull struct {
 	Spec  SpecID `json:"spec,omitempty"` // of the newest round
 	File  string `json:"file"`
 	Round int    `json:"round,omitempty"` // 0: the first
+	// Task is the one task that it is of, where each goes out on its own, with its name. Whole is the
+	// branch that has all of them and stays here; On are the branches whose work this one has as well.
+	Task  TaskID   `json:"task,omitempty"`
+	Name  string   `json:"name,omitempty"`
+	Whole string   `json:"whole,omitempty"`
+	On    []string `json:"on,omitempty"`
 	// Commit is what the branch has here, Pushed what its remote was last known to have.
 	Commit string `json:"commit"`
 	Pushed string `json:"pushed,omitempty"`
@@ -107,17 +132,54 @@ func (s *State) Pull(branch string) *Pull {
 
 // pushAnswered folds a person's word on a push.
 func (s *State) pushAnswered(gate *Approval, f Answered) {
-	i := s.Plan.Integration
 	s.editTask(gate.Task, func(t *Task) {
 		t.Run.Here = f.Verdict == Approved
 		if f.Verdict != Approved {
 			t.Run.Refused = cmp.Or(f.Text, "a person said no")
 		}
 	})
-	if i == nil || s.Pull(i.Out.Branch) == nil || f.Verdict == Approved {
+	if f.Verdict == Approved {
 		return
 	}
-	s.editPull(i.Out.Branch, func(p *Pull) { p.Error, p.Parked = "not pushed: "+cmp.Or(f.Text, "a person said no"), true })
+	for _, p := range s.Pulls {
+		if s.GoesOut(p) && p.Waits() {
+			s.editPull(p.Branch, func(p *Pull) { p.Error, p.Parked = "not pushed: "+cmp.Or(f.Text, "a person said no"), true })
+		}
+	}
+}
+
+// ToPush are the branches of the job that are to be pushed and were not tried since a time, and how many the
+// remote does not have. One that cannot be reached is not asked for each of them.
+func (s *State) ToPush(since time.Time) (due []*Pull, waiting int) {
+	away := false
+	for _, p := range s.Pulls {
+		if !s.GoesOut(p) || !p.Waits() {
+			continue
+		}
+		waiting++
+		tried := !p.At.Before(since)
+		away = away || tried && !p.Parked
+		if !tried && !p.Parked {
+			due = append(due, p)
+		}
+	}
+	if away {
+		due = nil
+	}
+	return due, waiting
+}
+
+// DoneWith reports whether something went out on a branch, or on those of its tasks, and nothing more comes of it.
+func (s *State) DoneWith(branch string) bool {
+	known := false
+	for _, p := range s.Pulls {
+		if p.Branch == branch || p.Whole == branch {
+			if known = p.Over(); !known {
+				return false
+			}
+		}
+	}
+	return known
 }
 
 // maxPulls bounds what is remembered of branches that went out; those that are done with
@@ -148,6 +210,10 @@ func (s *State) wentOut(commit string) {
 	if i == nil || i.Out.Branch == "" {
 		return
 	}
+	if i.Out.Tasks != "" {
+		s.tasksWentOut(i.Out)
+		return
+	}
 	s.editPull(i.Out.Branch, func(p *Pull) {
 		p.Outgoing, p.Commit, p.Request.Parked = i.Out, commit, false
 		p.Tried, p.Error, p.Parked = 0, "", false
@@ -155,6 +221,29 @@ func (s *State) wentOut(commit string) {
 			p.Spec, p.File = s.Job.Spec, s.Job.File
 		}
 	})
+}
+
+// tasksWentOut folds that all that is merged has landed, where each task goes out on its own: each
+// commit of a task once.
+func (s *State) tasksWentOut(out Outgoing) {
+	for _, t := range s.Plan.Tasks {
+		if t.Run.Queue.State != MergeMerged || t.Run.Commit == "" || t.Run.WentOut == t.Run.Commit {
+			continue
+		}
+		branch := out.TaskBranch(t.ID)
+		for n := 2; s.DoneWith(branch); n++ {
+			branch = fmt.Sprintf("%s-%d", out.TaskBranch(t.ID), n)
+		}
+		s.editPull(branch, func(p *Pull) {
+			p.Outgoing = Outgoing{How: out.How, Branch: branch, Remote: out.Remote, Onto: out.Onto}
+			p.Task, p.Name, p.Whole, p.Commit, p.Request.Parked = t.ID, t.Name, out.Branch, t.Run.Commit, false
+			p.Tried, p.Error, p.Parked = 0, "", false
+			if s.Job != nil {
+				p.Spec, p.File = s.Job.Spec, s.Job.File
+			}
+		})
+		s.editTask(t.ID, func(t *Task) { t.Run.WentOut = t.Run.Commit })
+	}
 }
 
 // Published is the outcome of Publish, and of each later try to push a branch. Without Error
@@ -166,6 +255,8 @@ type Published struct {
 	Commit string `json:"commit,omitempty"` // what branch and remote have now
 	// Merged is what others had pushed to the branch, and Commit has as well.
 	Merged string `json:"merged,omitempty"`
+	// On are the branches of other tasks whose work the commit has as well, where each task goes out on its own.
+	On []string `json:"on,omitempty"`
 	// Text is the file with the text of a pull request, relative to the repository.
 	Text  string `json:"text,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -188,7 +279,9 @@ func (f Published) fold(s *State, e moment) {
 		return
 	}
 	s.editPull(f.Branch, func(p *Pull) {
-		p.At = e.At
+		if p.At = e.At; len(f.On) > 0 {
+			p.On = f.On
+		}
 		if f.Error != "" {
 			p.Tried, p.Error, p.Parked = p.Tried+1, f.Error, f.Parked
 			return

@@ -209,6 +209,8 @@ type Publish struct {
 	Branch string `json:"branch"`
 	Remote string `json:"remote"`
 	Commit string `json:"commit"` // what the branch has at least
+	// Of is the task whose branch it is, "" for that of a spec: the branch is brought to Commit first.
+	Of TaskID `json:"of,omitempty"`
 }
 
 // Commit commits the job's changes, or one task's with Task set.

@@ -267,7 +267,7 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 // Branches are the branches that specs go out on.
 func (p *Parts) Branches() outgoing.Branches {
 	land := p.Config.Land
-	return outgoing.Branches{Repo: p.Repo, Base: p.Config.BaseBranch, Redact: p.Redact, How: ralph.LandHow(land.How), Name: land.Branch, Remote: land.Remote}
+	return outgoing.Branches{Repo: p.Repo, Base: p.Config.BaseBranch, Redact: p.Redact, How: ralph.LandHow(land.How), PerTask: land.Per == "task", Name: land.Branch, Remote: land.Remote}
 }
 
 // CheckEnv is the environment of checks and set-up commands.

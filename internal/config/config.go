@@ -222,6 +222,7 @@ type Merge struct {
 // Land is how the work of specs reaches people: on the base branch, or on a branch for each spec.
 type Land struct {
 	How       string        `yaml:"how"`    // commit, branch, pr
+	Per       string        `yaml:"per"`    // spec, task
 	Branch    string        `yaml:"branch"` // the template of their names
 	Remote    string        `yaml:"remote"`
 	Draft     bool          `yaml:"draft"`

@@ -49,7 +49,7 @@ func Defaults() Config {
 		Sandbox:   Sandbox{Kind: "auto", Write: agentFolders(), Hide: powers(), HidePrivate: true},
 		Worktree:  Worktree{SetupTimeout: 10 * time.Minute},
 		Merge:     Merge{Auto: true, Batch: 1, ConflictRetries: 3, Resolver: "agent"},
-		Land:      Land{How: "commit", Branch: "ralph/{spec}", Remote: "origin", AutoMerge: "off", Follow: true, Allow: []string{"team"}, Poll: time.Minute},
+		Land:      Land{How: "commit", Per: "spec", Branch: "ralph/{spec}", Remote: "origin", AutoMerge: "off", Follow: true, Allow: []string{"team"}, Poll: time.Minute},
 		AgentMode: AgentMode{MaxFailures: 3, OnFailure: "stash"},
 		Auto:      Auto{Commit: "end", Review: "end"},
 		Decision: Decision{

@@ -181,6 +181,7 @@ func (c *Config) checkKeys() []key {
 		{path: "merge.batch", v: count(&m.Batch, 1), doc: "tasks tested together; a red batch is bisected"},
 		{path: "merge.conflict_retries", v: upTo(&m.ConflictRetries, 0, 100), doc: "tries to resolve a conflict before a person is asked"},
 		{path: "land.how", v: oneOf(&c.Land.How, "commit", "branch", "pr"), doc: "how the work of a spec reaches people: `commit`: on the base branch; `branch`: on a branch for each spec, pushed to `land.remote` and never forced, with the text of its pull request in a file; `pr`: that branch, and its pull request at GitHub. A spec may say so itself (docs/issues.md). `branch` and `pr` work in worktrees"},
+		{path: "land.per", v: oneOf(&c.Land.Per, "spec", "task"), doc: "`task`: each task goes out on a branch of its own, with a pull request of its own, instead of one for all of its spec (docs/issues.md)"},
 		{path: "land.branch", v: plainText(&c.Land.Branch, checkTemplate), doc: "the name of that branch, with `{spec}` (its file without .md), `{id}` and `{date}`"},
 		{path: "land.remote", v: plainText(&c.Land.Remote, checkRemote), doc: "the git remote that it is pushed to"},
 		{path: "land.draft", v: onOff(&c.Land.Draft), doc: "pull requests are opened as drafts"},

@@ -80,7 +80,7 @@ func (w *Watcher) seen(ctx context.Context, p *ralph.Pull, f ralph.PullSeen) err
 			return nil // it is on its way already
 		}
 		f.Spec = w.NewID(s)
-		return append(s.AddSpec(f.Spec, roundFile(p.File, f.Round), w.Now()), f)
+		return append(s.AddSpec(f.Spec, roundFile(p, f.Round), w.Now()), f)
 	})
 }
 
@@ -94,7 +94,7 @@ func (w *Watcher) open(ctx context.Context, p *ralph.Pull, body string, f *ralph
 		if p.Onto == "" {
 			return &tracker.Error{Service: ralph.GitHub, Doing: "open a pull request of " + p.Branch, Status: http.StatusUnprocessableEntity, Message: "no branch was checked out when the work began: set base_branch"}
 		}
-		at, opened, err := w.Client.Open(ctx, r.Repo, github.NewPull{Title: specdoc.Title(w.spec(firstFile(p.File)), firstFile(p.File)), Head: p.Branch, Base: p.Onto, Body: body, Draft: w.Set.Draft})
+		at, opened, err := w.Client.Open(ctx, r.Repo, github.NewPull{Title: titleOf(p, w.spec(firstFile(p.File))), Head: p.Branch, Base: p.Onto, Body: body, Draft: w.Set.Draft})
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (w *Watcher) look(ctx context.Context, p *ralph.Pull, f *ralph.PullSeen) er
 	switch {
 	case back && w.Set.Follow:
 		return w.round(p, f, red, said, heard)
-	case w.Set.AutoMerge && r.Checks == ralph.ChecksGreen && r.Head == p.Pushed && len(said) == 0 && !opposed(reviews):
+	case w.Set.AutoMerge && r.Checks == ralph.ChecksGreen && r.Head == p.Pushed && len(said) == 0 && !opposed(reviews) && !w.before(p):
 		if err := w.Client.Merge(ctx, refOf(*r), r.Head); err != nil {
 			return err
 		}
@@ -185,6 +185,16 @@ func opposed(reviews []tracker.Said) bool {
 	return slices.Contains(slices.Collect(maps.Values(last)), "CHANGES_REQUESTED")
 }
 
+// before reports whether a branch has the work of others whose pull requests are not merged: to merge
+// it would merge theirs, whatever is said of them.
+func (w *Watcher) before(p *ralph.Pull) bool {
+	s := w.Journal.State()
+	return slices.ContainsFunc(p.On, func(branch string) bool {
+		other := s.Pull(branch)
+		return other != nil && other.Request.State != ralph.PullMerged
+	})
+}
+
 // refOf names a pull request.
 func refOf(r ralph.PullRequest) tracker.Ref {
 	return tracker.Ref{Service: ralph.GitHub, Key: fmt.Sprintf("%s#%d", r.Repo, r.Number)}
@@ -206,8 +216,14 @@ func (w *Watcher) round(p *ralph.Pull, f *ralph.PullSeen, red []github.Run, said
 	head := specfile.Head{Land: p.How, Branch: p.Branch, Pull: fmt.Sprintf("%s#%d", f.Request.Repo, f.Request.Number), Round: n}
 	asked := w.spec(firstFile(p.File))
 	first, body := specfile.Parse(asked)
-	head.Issue, head.Also, head.Source = first.Issue, first.Also, first.Source
-	if err := w.write(roundFile(p.File, n), Round(head, specdoc.Title(asked, firstFile(p.File)), f.Request.URL, red, said, body)); err != nil {
+	head.Source = first.Source
+	if p.Task == "" { // one task of several closes no issue
+		head.Issue, head.Also = first.Issue, first.Also
+	}
+	if p.Task != "" {
+		body = "One task of what is below: " + text.SafeLine(p.Name) + ". The others go out on branches of their own.\n\n" + body
+	}
+	if err := w.write(roundFile(p, n), Round(head, titleOf(p, asked), f.Request.URL, red, said, body)); err != nil {
 		return err
 	}
 	var why []string
@@ -263,7 +279,7 @@ func (w *Watcher) closed(ctx context.Context, item string) error {
 	})
 }
 
-var ofRound = lazyregexp.New(`\.round-[0-9]+\.md$`)
+var ofRound = lazyregexp.New(`(\.pull-[0-9]+)?\.round-[0-9]+\.md$`)
 
 // firstFile is the spec of the first round.
 func firstFile(file string) string {
@@ -273,8 +289,22 @@ func firstFile(file string) string {
 	return file
 }
 
-func roundFile(file string, n int) string {
-	return fmt.Sprintf("%s.round-%d.md", strings.TrimSuffix(firstFile(file), ".md"), n)
+// roundFile is the spec of a round of a pull request; where each task has one, its name says which.
+func roundFile(p *ralph.Pull, n int) string {
+	name := strings.TrimSuffix(firstFile(p.File), ".md")
+	if p.Task != "" {
+		name += fmt.Sprintf(".pull-%d", p.Request.Number)
+	}
+	return fmt.Sprintf("%s.round-%d.md", name, n)
+}
+
+// titleOf is the title of a pull request: that of its spec, and of its task where it is of one.
+func titleOf(p *ralph.Pull, spec string) string {
+	title := specdoc.Title(spec, firstFile(p.File))
+	if p.Task != "" {
+		title += ": " + text.Clip(text.SafeLine(p.Name), maxName*2)
+	}
+	return title
 }
 
 // spec reads a spec; "" for one that is gone.

@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -113,6 +114,53 @@ func TestReviewsComeBack(t *testing.T) {
 	}
 	if strings.Contains(x.hub.Tell(), "merge") {
 		t.Errorf("merged against a review:\n%s", x.hub.Tell())
+	}
+}
+
+// C-055: where tasks go out on their own, what comes back of one goes round on its branch, in a spec that says which
+// task it is of and closes nothing. What is built on it is not merged by ralph before it, though it is green.
+func TestTasksComeBack(t *testing.T) {
+	t.Parallel()
+	x := newProposal(t)
+	x.Set.AutoMerge = true
+	asked := []byte("---\nissue: o/r#7\n---\n\n# Greet\n\nBy name.\n")
+	if err := os.WriteFile(filepath.Join(x.Root, "ralph/specs/a.md"), asked, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := ralph.Outgoing{How: ralph.LandPull, Branch: "ralph/a-all", Remote: "origin", Onto: "main", Tasks: "ralph/a-{id}"}
+	x.write(t, ralph.JobStarted{Job: "j-2", File: "a.md"}, ralph.PlanStarted{File: "a.md"}, ralph.IntegrationStarted{Branch: "ralph/integration", From: "m1", Tip: "m1", Out: out})
+	for _, id := range []ralph.TaskID{"t-1", "t-2"} {
+		commit := "c-" + string(id)
+		x.write(t, ralph.TaskAdded{Task: ralph.Task{ID: id, Name: "Task " + string(id), Status: ralph.TaskPending}}, ralph.TaskStarted{ID: id}, ralph.TaskEnded{ID: id, Status: ralph.TaskDone},
+			ralph.MergeQueued{Task: id, Commit: commit}, ralph.TaskAdded{Task: ralph.Task{ID: "merge-" + id, Kind: ralph.KindMerge, Members: []ralph.TaskID{id}}}, ralph.Merged{Task: "merge-" + id, Members: []ralph.TaskID{id}, Commit: commit, How: "fast-forward", Advanced: true},
+			ralph.Landed{From: "m1", To: commit, How: "branch"})
+		x.pushed(t, "ralph/a-"+string(id), commit)
+	}
+	x.write(t, ralph.Published{Branch: "ralph/a-t-1", Remote: "origin", Commit: "c-t-1"}, ralph.Published{Branch: "ralph/a-t-2", Remote: "origin", Commit: "c-t-2", On: []string{"ralph/a-t-1"}})
+	x.round(t) // while the job goes on
+	one, two := x.journal.State().Pull("ralph/a-t-1"), x.journal.State().Pull("ralph/a-t-2")
+	if one.Request.State != ralph.PullOpen || two.Request.State != ralph.PullOpen || !strings.Contains(x.hub.Tell(), "Greet: Task t-2\n") {
+		t.Fatalf("%+v\n%+v\n%s", one, two, x.hub.Tell())
+	}
+	x.hub.Review(one.Request.Number, "mia", "MEMBER", "say it louder")
+	x.hub.Check("lint", "success", "ok")
+	x.round(t)
+	x.round(t)
+	one, two = x.journal.State().Pull("ralph/a-t-1"), x.journal.State().Pull("ralph/a-t-2")
+	if one.Round != 2 || two.Round != 0 || two.Request.Checks != ralph.ChecksGreen || two.Request.State != ralph.PullOpen {
+		t.Fatalf("%+v\n%+v", one, two)
+	}
+	spec, err := os.ReadFile(filepath.Join(x.Root, "ralph/specs", fmt.Sprintf("a.pull-%d.round-2.md", one.Request.Number)))
+	if err != nil || !strings.Contains(string(spec), "# Greet: Task t-1 (round 2)") || !strings.Contains(string(spec), "> One task of what is below: Task t-1.") || !strings.Contains(string(spec), "branch: ralph/a-t-1\n") || strings.Contains(string(spec), "o/r#7") {
+		t.Errorf("%v\n%s", err, spec)
+	}
+	if err := x.hub.Merge(one.Request.Number); err != nil {
+		t.Fatal(err)
+	}
+	x.round(t)
+	x.round(t)
+	if two = x.journal.State().Pull("ralph/a-t-2"); two.Request.State != ralph.PullMerged {
+		t.Errorf("what it is built on is merged: %+v", two)
 	}
 }
 

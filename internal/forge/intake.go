@@ -340,5 +340,5 @@ func (w *Watcher) addRound(ctx context.Context, ref tracker.Ref) (string, error)
 	if err := w.seen(ctx, p, f); err != nil {
 		return "", err
 	}
-	return "Queued: " + roundFile(p.File, f.Round) + " (" + f.Why + ")", nil
+	return "Queued: " + roundFile(p, f.Round) + " (" + f.Why + ")", nil
 }

@@ -178,7 +178,7 @@ func (w *Watcher) record(ctx context.Context, decide func(*ralph.State) []ralph.
 	return err
 }
 
-// atWork reports whether a job works on a branch: it is pushed by that job.
+// atWork reports whether a job works on a branch: its pull request is seen to when that is done.
 func atWork(s *ralph.State, branch string) bool {
 	return s.Job != nil && s.Plan.Integration != nil && s.Plan.Integration.Out.Branch == branch
 }
@@ -186,10 +186,10 @@ func atWork(s *ralph.State, branch string) bool {
 // push tries again to push a branch that its remote does not have.
 func (w *Watcher) push(ctx context.Context, p *ralph.Pull) error {
 	what := "push " + p.Branch
-	if !p.Waits() || p.Parked || atWork(w.Journal.State(), p.Branch) || !w.isDue(what, firstPause) {
+	if !p.Waits() || p.Parked || w.Journal.State().GoesOut(p) || !w.isDue(what, firstPause) {
 		return nil
 	}
-	f, err := w.Branches.Push(ctx, ralph.Publish{Branch: p.Branch, Remote: p.Remote, Commit: p.Commit})
+	f, err := w.Branches.Push(ctx, ralph.Publish{Branch: p.Branch, Remote: p.Remote, Commit: p.Commit, Of: p.Task})
 	if err != nil || ctx.Err() != nil {
 		return err
 	}

@@ -145,6 +145,9 @@ func (p Branches) push(ctx context.Context, in ralph.Publish) (ralph.Published, 
 		if err == nil && ours == "" { // somebody deleted it here: the commit is still known
 			ours, err = in.Commit, refs.MakeBranch(ctx, p.Repo, in.Branch, in.Commit)
 		}
+		if err == nil && in.Of != "" && ours != in.Commit { // the task was worked on once more
+			ours, err = p.together(ctx, b, ours, in.Commit)
+		}
 		if err != nil {
 			return out, err
 		}

@@ -28,9 +28,10 @@ type Branches struct {
 	Base   string // base_branch; "" is what is checked out
 	Redact *redact.Redactor
 
-	How    ralph.LandHow // land.how
-	Name   string        // land.branch: the template of their names
-	Remote string        // land.remote
+	How     ralph.LandHow // land.how
+	PerTask bool          // land.per
+	Name    string        // land.branch: the template of their names
+	Remote  string        // land.remote
 }
 
 // Where is where the work of the job goes when that is not the base branch; the head of the
@@ -48,11 +49,11 @@ func (p Branches) Where(s *ralph.State, spec string) ralph.Outgoing {
 			at = spec.AddedAt
 		}
 		name := specfile.Branch(p.Name, s.Job.File, cmp.Or(string(s.Job.Spec), string(s.Job.ID)), at)
+		if p.PerTask {
+			name, out.Tasks = name+"-all", specfile.TaskBranches(p.Name, s.Job.File, at)
+		}
 		out.Branch = name
-		for n := 2; ; n++ { // what was merged or closed at the service is done with
-			if known := s.Pull(out.Branch); known == nil || !known.Over() {
-				break
-			}
+		for n := 2; s.DoneWith(out.Branch); n++ { // it was merged or closed at the service
 			out.Branch = fmt.Sprintf("%s-%d", name, n)
 		}
 	}
@@ -62,13 +63,45 @@ func (p Branches) Where(s *ralph.State, spec string) ralph.Outgoing {
 // Publish pushes the branch of the job, and keeps the text of its pull request. That the push
 // does not work is an outcome, but that it was cut.
 func (p Branches) Publish(ctx context.Context, s *ralph.State, spec string, in ralph.Publish) (ralph.Published, error) {
-	name, err := p.keepText(specdoc.Of(s, spec), in.Branch)
+	work := specdoc.Of(s, spec)
+	known := s.Pull(in.Branch)
+	if known != nil && known.Task != "" {
+		work.Only, work.On = known.Name, known.On
+	}
+	if t := s.Task(in.Of); t != nil {
+		on, err := p.builtOn(ctx, s, known, t.Run.Commit)
+		if err != nil {
+			return ralph.Published{}, err
+		}
+		work.On = on
+		work = work.OfTask(t, in.Branch)
+	}
+	name, err := p.keepText(work, in.Branch)
 	if err != nil {
 		return ralph.Published{}, err
 	}
 	f, err := p.Push(ctx, in)
-	f.Text = name
+	f.Text, f.On = name, work.On
 	return f, err
+}
+
+// builtOn are the branches of other tasks of the job whose commits a commit has as well.
+func (p Branches) builtOn(ctx context.Context, s *ralph.State, known *ralph.Pull, commit string) ([]string, error) {
+	var on []string
+	for _, other := range s.Pulls {
+		t := s.Task(other.Task)
+		if known == nil || other.Branch == known.Branch || other.Whole != known.Whole || t == nil || t.Run.Commit == "" {
+			continue
+		}
+		has, err := p.Repo.Contains(ctx, t.Run.Commit, commit)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			on = append(on, other.Branch)
+		}
+	}
+	return on, nil
 }
 
 // Push pushes a branch. What others have pushed to it is merged first.

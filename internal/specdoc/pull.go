@@ -29,6 +29,8 @@ func (w Work) PullText(before string) string {
 	fmt.Fprintf(&b, "%s.\n", w.summary())
 	here := slices.DeleteFunc(w.Head.Items(), func(ref string) bool { return !issueHere(ref) })
 	switch {
+	case w.Only != "":
+		b.WriteString(w.alone(here))
 	case len(here) > 0:
 		fmt.Fprintf(&b, "\nCloses %s.\n", strings.Join(here, ", closes "))
 	case w.Head.Source != "":
@@ -62,6 +64,23 @@ func (w Work) PullText(before string) string {
 		out = out[:strings.LastIndexByte(out[:most], '\n')+1] + "\n(cut here: it is longer than a pull request may be)\n"
 	}
 	return out + end
+}
+
+// alone says that one task goes out on its own, of which issues, and on which work of others it is built.
+func (w Work) alone(issues []string) string {
+	of, closes := "a spec", ""
+	if len(issues) > 0 {
+		of, closes = strings.Join(issues, ", "), ", and closes nothing"
+	}
+	words := fmt.Sprintf("\nOne task of %s: **%s**. It goes out on its own%s.\n", of, said(text.Clip(text.SafeLine(w.Only), maxName)), closes)
+	if len(w.On) > 0 {
+		list := make([]string, len(w.On))
+		for i, branch := range w.On {
+			list[i] = code(branch)
+		}
+		words += fmt.Sprintf("\nIt is built on other tasks and has their commits as well. Merge these first: %s.\n", text.List(list, 10))
+	}
+	return words
 }
 
 // roundsPart is one line for each round, which the text of the next one goes on with. A

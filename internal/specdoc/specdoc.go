@@ -40,6 +40,20 @@ type Work struct {
 	Agents   []string
 	Rejects  []*ralph.Reject
 	Out      ralph.Outgoing
+	Only     string   // the name of the one task that goes out with it; "": all of the spec does
+	On       []string // the branches of other tasks whose commits it has as well
+}
+
+// OfTask is the part of a work that is one task, on a branch of its own.
+func (w Work) OfTask(t *ralph.Task, branch string) Work {
+	w.Out.Branch, w.Receipt, w.Tree = branch, t.Run.CommitKey, ""
+	w.Only, w.Tasks, w.Checks = t.Name, []*ralph.Task{t}, t.Run.Checks
+	w.Usage, w.Turns, w.Took, w.Agents = t.Run.Usage, t.Run.Iterations, t.Run.Spent, nil
+	if t.Run.Agent != "" {
+		w.Agents = []string{t.Run.Agent}
+	}
+	w.Rejects = slices.DeleteFunc(slices.Clone(w.Rejects), func(r *ralph.Reject) bool { return r.ID != t.ID })
+	return w
 }
 
 // Of gathers the work of the job that a state is at.

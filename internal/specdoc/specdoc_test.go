@@ -72,6 +72,37 @@ func TestPullText(t *testing.T) {
 	}
 }
 
+// C-055: where tasks go out on their own, the text is about one, closes nothing, and says what it is built on;
+// so does that of a later round.
+func TestPullTextOfTask(t *testing.T) {
+	w := work()
+	w.On = []string{"ralph/discount-t-2"}
+	w = w.OfTask(w.Tasks[0], "ralph/discount-t-1")
+	first := w.PullText("")
+	round := work()
+	round.Head.Issue, round.Only, round.On = "", "Take codes at the till", w.On
+	for name, text := range map[string]string{"first": first, "round": round.PullText(first)} {
+		for _, want := range []string{"**Take codes at the till**. It goes out on its own", "Merge these first: `ralph/discount-t-2`.\n", "\n## What was asked\n\n> Codes are taken"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in:\n%s", name, want, text)
+			}
+		}
+		if strings.Contains(text, "Closes ") {
+			t.Errorf("%s: it closes an issue:\n%s", name, text)
+		}
+	}
+	for _, want := range []string{"\nOne task of acme/shop#12: ", " and closes nothing.\n", "git fetch origin ralph/discount-t-1 ", "2 turns of claude"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("no %q in:\n%s", want, first)
+		}
+	}
+	for _, other := range []string{"Show", "codex", "exactly the files of this branch", "TestOldPrice"} {
+		if strings.Contains(first, other) {
+			t.Errorf("%q of another task is in:\n%s", other, first)
+		}
+	}
+}
+
 // C-075: the page of a spec, and what people write around what is generated.
 func TestPage(t *testing.T) {
 	page := work().Page("")
@@ -124,6 +155,9 @@ func FuzzHostile(f *testing.F) {
 		w.Asked, w.Title = text, text
 		w.Tasks[0].Name, w.Tasks[0].Run.Rejects = text, []string{text}
 		w.Tasks[0].Run.Answers = []ralph.QA{{Question: text, Answer: text}}
+		if len(text)%2 == 1 {
+			w.Only, w.On = text, []string{text}
+		}
 		body := w.PullText("")
 		if n := strings.Count(body, "<!--"); n != 3 {
 			t.Fatalf("%d comments in the text:\n%s", n, body)

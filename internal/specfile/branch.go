@@ -13,6 +13,20 @@ func Branch(template, file, id string, at time.Time) string {
 	return BranchName(name)
 }
 
+// TaskBranches names the branches of the tasks of a spec by the same template, with {id} for that of
+// the task; where the template has none it comes last. None is ralph/<task>, where tasks work.
+func TaskBranches(template, file string, at time.Time) string {
+	const id = "0task0"
+	if !strings.Contains(template, "{id}") {
+		template += "-{id}"
+	}
+	name := strings.ReplaceAll(Branch(template, file, id, at), id, "{id}")
+	if name == "ralph/{id}" {
+		return "ralph/task-{id}"
+	}
+	return name
+}
+
 // BranchName makes of a name one that git takes for a branch.
 func BranchName(name string) string {
 	var b strings.Builder

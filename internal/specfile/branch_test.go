@@ -25,6 +25,20 @@ func TestBranch(t *testing.T) {
 	}
 }
 
+func TestTaskBranches(t *testing.T) {
+	at := time.Date(2026, 11, 25, 23, 0, 0, 0, time.UTC)
+	for _, tt := range []struct{ template, file, want string }{
+		{"ralph/{spec}", "feature-x.md", "ralph/feature-x-{id}"},
+		{"ralph/{spec}/{id}", "feature x.md", "ralph/feature-x/{id}"},
+		{"ralph/{id}", "a.md", "ralph/task-{id}"},
+		{"{date}-{id}", "a.md", "2026-11-25-{id}"},
+	} {
+		if got := TaskBranches(tt.template, tt.file, at); got != tt.want {
+			t.Errorf("%s of %s is %q, want %q", tt.template, tt.file, got, tt.want)
+		}
+	}
+}
+
 // Whatever a spec is called, git takes the name, and to make it twice changes nothing.
 func TestBranchNameIsOneForGit(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

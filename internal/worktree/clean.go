@@ -123,6 +123,7 @@ func branchesInUse(s *ralph.State) map[string]bool {
 	if i := s.Plan.Integration; i.Landed != i.Tip {
 		branches[i.Branch] = true
 	}
+	branches[s.Plan.Integration.Out.Branch] = true // with all of the tasks, where each goes out on its own
 	for _, p := range s.Pulls {
 		branches[p.Branch] = true // people have it, whatever its name is like
 	}
