@@ -41,9 +41,62 @@ func work(t *testing.T, j *journal.File, tasks int) time.Duration {
 	return time.Since(began)
 }
 
-// C-010, C-071, C-072: one session of 200 tasks with three services is told in rounds: at most one write for
-// five tasks and item, beside the comments of the start and the end. No writer of the journal waits for a service:
-// while none of them answers, all 200 tasks end.
+// C-010, C-071: a service that answers at once is told of five tasks in one round of calls, not in
+// five, and of what is left when the session ends.
+func TestFiveTasksAreOneRound(t *testing.T) {
+	t.Parallel()
+	for _, service := range ralph.Services() {
+		t.Run(string(service), func(t *testing.T) {
+			t.Parallel()
+			j, err := journal.Open(journal.Options{Root: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = j.Close() }()
+			s := trackertest.Start(t, service)
+			s.Add(trackertest.Item{Key: keyOf(itemsOf(service)[0])})
+			x := optionsOf(j, service, s.Access())
+			x.Items = func(string) []string { return itemsOf(service)[:1] }
+			writes := func() int { return len(s.Calls(http.MethodPost, http.MethodPatch, http.MethodPut)) }
+			// told says how many calls that write facts come to, when all that they come to is sent before the next ones.
+			told := func(facts ...ralph.Fact) int {
+				before := writes()
+				o, err := outbox.Start(x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := j.Update(t.Context(), "engine", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				if left := o.Close(ctx); left > 0 {
+					t.Errorf("%d are left", left)
+				}
+				return writes() - before
+			}
+			if n := told(ralph.SessionStarted{ID: "s", Mode: "agent"}, ralph.JobStarted{Job: "j", File: "a.md"}, ralph.PlanStarted{File: "a.md"}); n != 2 {
+				t.Errorf("%d calls at the start, want a comment and the status", n)
+			}
+			for i := 1; i <= 12; i++ {
+				id, want := ralph.TaskID(fmt.Sprintf("t-%03d", i)), 0
+				if i%5 == 0 {
+					want = 1
+				}
+				if n := told(ralph.TaskAdded{Task: ralph.Task{ID: id, Name: string(id), Kind: ralph.KindBuild}}, ralph.TaskStarted{ID: id}, ralph.TaskEnded{ID: id, Status: ralph.TaskDone}); n != want {
+					t.Errorf("%d calls after task %d, want %d", n, i, want)
+				}
+			}
+			if n := told(ralph.SessionEnded{Reason: ralph.ReasonInterrupted}); n != 1 {
+				t.Errorf("%d calls at the end, want the status", n)
+			}
+		})
+	}
+}
+
+// C-072: one session of 200 tasks with three services is told in rounds: at most one write for five tasks and item,
+// beside the comments of the start and the end. No writer of the journal waits for a service: while none of
+// them answers, all 200 tasks end.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	const tasks = 200

@@ -29,7 +29,7 @@ func withServices(t testing.TB) *repository {
 }
 
 // The services that progress goes to: breaker, limit, next try, and what waits with its reason and
-// with what helps (C-071); tried again and reset with a key and the menu.
+// with what helps; tried again and reset with a key and the menu.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	r := withServices(t)
