@@ -149,9 +149,8 @@ func (s *State) pushAnswered(gate *Approval, f Answered) {
 }
 
 // ToPush are the branches of the job that are to be pushed and were not tried since a time, and how many the
-// remote does not have. One that cannot be reached is not asked for each of them.
-func (s *State) ToPush(since time.Time) (due []*Pull, waiting int) {
-	away := false
+// remote does not have. away: it could not be reached for one of them since.
+func (s *State) ToPush(since time.Time) (due []*Pull, waiting int, away bool) {
 	for _, p := range s.Pulls {
 		if !s.GoesOut(p) || !p.Waits() {
 			continue
@@ -163,10 +162,7 @@ func (s *State) ToPush(since time.Time) (due []*Pull, waiting int) {
 			due = append(due, p)
 		}
 	}
-	if away {
-		due = nil
-	}
-	return due, waiting
+	return due, waiting, away
 }
 
 // DoneWith reports whether something went out on a branch, or on those of its tasks, and nothing more comes of it.

@@ -211,6 +211,8 @@ type Publish struct {
 	Commit string `json:"commit"` // what the branch has at least
 	// Of is the task whose branch it is, "" for that of a spec: the branch is brought to Commit first.
 	Of TaskID `json:"of,omitempty"`
+	// Later: only the text is kept. The remote could not be reached just now, and is not waited for again.
+	Later bool `json:"later,omitempty"`
 }
 
 // Commit commits the job's changes, or one task's with Task set.

@@ -26,9 +26,11 @@ func (p Branches) Open(ctx context.Context, in ralph.Outgoing) (onto, away strin
 		return "", "", err
 	}
 	b := push.Branch{Repo: p.Repo, Remote: in.Remote, Name: in.Branch}
-	theirs, away, err := p.fetched(ctx, b)
-	if err != nil {
-		return "", "", err
+	theirs := ""
+	if in.Tasks == "" { // else it stays here
+		if theirs, away, err = p.fetched(ctx, b); err != nil {
+			return "", "", err
+		}
 	}
 	ours, err := refs.Tip(ctx, p.Repo, in.Branch)
 	if err != nil {

@@ -80,7 +80,10 @@ func (p Branches) Publish(ctx context.Context, s *ralph.State, spec string, in r
 	if err != nil {
 		return ralph.Published{}, err
 	}
-	f, err := p.Push(ctx, in)
+	f := ralph.Published{Branch: in.Branch, Remote: in.Remote, Error: in.Remote + " could not be reached for the branch before"}
+	if !in.Later {
+		f, err = p.Push(ctx, in)
+	}
 	f.Text, f.On = name, work.On
 	return f, err
 }

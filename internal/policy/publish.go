@@ -37,7 +37,7 @@ func nextPublish(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.
 
 // publishTasks pushes the branch of each task of the job that its remote does not have, once.
 func publishTasks(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Step, ralph.Why) {
-	due, waiting := s.ToPush(t.Run.StartedAt)
+	due, waiting, away := s.ToPush(t.Run.StartedAt)
 	if len(due) == 0 || t.Run.Refused != "" {
 		return finish(ralph.TaskDone, "C-055", fmt.Sprintf("each task is on a branch of its own; not on %s yet: %d", s.Plan.Integration.Out.Remote, waiting))
 	}
@@ -50,7 +50,7 @@ func publishTasks(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph
 		return ralph.Ask{Kind: ralph.ApprovalPush, Text: held}, ralph.Why{Rule: "X-75", Text: held}
 	}
 	p := due[0]
-	return ralph.Publish{Branch: p.Branch, Remote: p.Remote, Commit: p.Commit, Of: p.Task}, ralph.Why{Rule: "C-055", Text: "push " + p.Branch + " to " + p.Remote}
+	return ralph.Publish{Branch: p.Branch, Remote: p.Remote, Commit: p.Commit, Of: p.Task, Later: away}, ralph.Why{Rule: "C-055", Text: "push " + p.Branch + " to " + p.Remote}
 }
 
 // heldPush is the rule that holds ralph's own push, "" for none, as for an agent's.
