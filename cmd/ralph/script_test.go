@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a script waits for a fact that must come, on whatever machine.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // cmdRepo: repo <scenario> [name.md ...] [key=value ...] makes $WORK/repo a git
 // repository with one commit that holds whatever the script put there, the

@@ -24,7 +24,7 @@ func patience() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("RALPH_E2E_PATIENCE")); err == nil {
 		return d
 	}
-	return 2 * time.Minute
+	return 5 * time.Minute
 }
 
 // place is a repository with an empty environment around it.

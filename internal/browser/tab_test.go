@@ -76,7 +76,7 @@ func (x *tab) open(path string) {
 
 // is evaluates a condition.
 func (x *tab) is(js string) bool {
-	ctx, cancel := context.WithTimeout(x.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(x.ctx, time.Minute)
 	defer cancel()
 	ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+js+")"))
 	return err == nil && ok // while a page goes and the next comes there is no answer
@@ -128,7 +128,7 @@ func (x *tab) keys(keys string) {
 
 // shown is the text on the page, for a failed test.
 func (x *tab) shown() string {
-	ctx, cancel := context.WithTimeout(x.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(x.ctx, time.Minute)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
 	if err != nil {

@@ -85,7 +85,7 @@ func (c *driven) run(t *testing.T, a program) ralph.TurnResult {
 		c.ctx = t.Context()
 	}
 	res, err := d.Turn(c.ctx, ralph.TurnInput{
-		Agent: c.spec, Stage: ralph.KindBuild, Prompt: "Do it.", Dir: c.dir, Env: env, Timeout: time.Minute, Grace: 5 * time.Second, Scratch: t.TempDir(),
+		Agent: c.spec, Stage: ralph.KindBuild, Prompt: "Do it.", Dir: c.dir, Env: env, Timeout: 5 * time.Minute, Grace: 5 * time.Second, Scratch: t.TempDir(),
 	}, c.hooks)
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func TestFiftyThreadsOnOneCodex(t *testing.T) {
 			turns.Go(func() {
 				res, err := d.Turn(t.Context(), ralph.TurnInput{
 					Agent: spec, Stage: ralph.KindThread, Prompt: prompt(i), Resume: resume[i], Dir: p.dir, Env: p.env,
-					Timeout: 2 * time.Minute, Grace: 5 * time.Second, Scratch: t.TempDir(),
+					Timeout: 10 * time.Minute, Grace: 5 * time.Second, Scratch: t.TempDir(),
 				}, ralph.TurnHooks{})
 				if err != nil || res.Exit != ralph.ExitOK {
 					t.Errorf("thread %d: %s %+v %v", i, res.Exit, res.Err, err)

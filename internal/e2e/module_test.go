@@ -87,7 +87,7 @@ func (g *garden) killed(when string, holds func() bool) {
 		_ = cmd.Wait()
 		close(done)
 	}()
-	limit := time.After(time.Minute)
+	limit := time.After(10 * time.Minute)
 	for look := time.NewTicker(5 * time.Millisecond); ; {
 		select {
 		case <-done:
@@ -132,7 +132,7 @@ func (g *garden) checkTidy() {
 // run runs a program in the repository.
 func (g *garden) run(args ...string) (string, int) {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(g.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(g.t.Context(), 15*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = g.dir, g.env, time.Second

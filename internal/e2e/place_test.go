@@ -83,10 +83,10 @@ func (p *place) write(name, text string) {
 	}
 }
 
-// run runs a program in the repository; it has four minutes, as other tests are busy.
+// run runs a program in the repository; it has a quarter of an hour, as other tests are busy.
 func (p *place) run(args ...string) (string, int) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 15*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = p.dir, p.env, 5*time.Second
@@ -149,10 +149,10 @@ func (e *engine) kill() {
 	<-e.done
 }
 
-// until looks until something holds, while the engine runs; it has two minutes.
+// until looks until something holds, while the engine runs; it has ten minutes.
 func (e *engine) until(what string, holds func() bool) {
 	e.t.Helper()
-	limit := time.After(2 * time.Minute)
+	limit := time.After(10 * time.Minute)
 	for look := time.NewTicker(100 * time.Millisecond); ; {
 		if holds() {
 			look.Stop()

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 const complete = "echo '<ralph>COMPLETE</ralph>'\n"
@@ -32,7 +31,7 @@ func TestAgentsThatMisbehave(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, setup{build: m.build, task: m.task, specs: []string{"only"}, text: m.text})
-			res := r.start("agent").wait(3 * time.Minute)
+			res := r.start("agent").wait(patience)
 			if res.code != m.code || !strings.Contains(res.errs, m.stderr) {
 				t.Errorf("want exit code %d and %q on stderr: %s", m.code, m.stderr, res)
 			}

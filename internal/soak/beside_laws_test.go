@@ -158,7 +158,7 @@ func (b *backend) finish() {
 	b.t.Helper()
 	for range 6 {
 		b.start()
-		for end := time.Now().Add(time.Minute); b.engine.running(); {
+		for end := time.Now().Add(patience); b.engine.running(); {
 			if time.Now().After(end) {
 				b.t.Errorf("the engine neither ends nor says what it waits for: %s", b.ralph("status"))
 				b.engine.wait(0)

@@ -8,11 +8,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 )
 
 // most is how long anything may take: only a hang takes longer.
-const most = 3 * time.Minute
+const most = patience
 
 // act is one thing that the person does, with git, an editor or ralph.
 func (b *backend) act() {

@@ -179,7 +179,7 @@ func (f *fleet) calmDown(o *operator) {
 		}
 		args, env := o.starts()
 		engine := startIn(f.t, f.home, f.root, append(f.env(), env...), append([]string{binary()}, args...)...)
-		if f.accompany(o, engine, 5*time.Minute) {
+		if f.accompany(o, engine, patience) {
 			f.stuck(engine, "it does not come to its end")
 		}
 		f.checkStart(engine, args, env)
@@ -307,7 +307,7 @@ func (f *fleet) checkEnds(o *operator) {
 			f.t.Errorf("%s was added to main %d times", name, n)
 		}
 	}
-	if res := startIn(f.t, f.home, f.root, f.env(), "sh", "check.sh").wait(3 * time.Minute); res.code != 0 {
+	if res := startIn(f.t, f.home, f.root, f.env(), "sh", "check.sh").wait(patience); res.code != 0 {
 		f.t.Errorf("main is red: %s", res)
 	}
 }

@@ -114,7 +114,7 @@ func (c *crowd) killAgainAndAgain(p *person, random *rand.Rand, end time.Time) (
 		if engine.running() && random.IntN(4) == 0 {
 			_ = engine.p.Signal(os.Interrupt)
 			_ = engine.p.Signal(os.Interrupt)
-			engine.wait(3 * time.Minute)
+			engine.wait(patience)
 		}
 		engine.kill()
 		c.checkEnd(engine.result())
@@ -159,7 +159,7 @@ func (c *crowd) calmDown(p *person, members []member) {
 	p.most += 3
 	for range 12 {
 		engine := startIn(c.t, c.home, c.root, append(c.env(), "RALPH_TASK_TIMEOUT=60s"), binary(), "autopilot")
-		limit := time.After(4 * time.Minute)
+		limit := time.After(patience)
 		for engine.running() {
 			p.looks()
 			select {
@@ -229,7 +229,7 @@ func (c *crowd) checkStates(members []member, p *person) {
 		}
 	}
 	c.checkOnce(members)
-	if res := startIn(c.t, c.home, c.root, c.env(), "sh", "check.sh").wait(3 * time.Minute); res.code != 0 {
+	if res := startIn(c.t, c.home, c.root, c.env(), "sh", "check.sh").wait(patience); res.code != 0 {
 		c.t.Errorf("main is red: %s", res)
 	}
 	for name := range strings.Lines(c.git("ls-tree", "-r", "--name-only", "main")) {

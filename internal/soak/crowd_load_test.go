@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // gitCaller is an agent that uses git in its worktree as agents do. Each call has to
@@ -58,7 +57,7 @@ func busyCrowd(t *testing.T) {
 		plan = append(plan, plannedTask(n))
 	}
 	c := newCrowd(t, crowdSetup{plan: plan, slots: slots, build: gitCaller, config: "[gc]\nauto = 60\nautoDetach = false\n"})
-	res := c.start("autopilot").wait(2 * time.Minute)
+	res := c.start("autopilot").wait(patience)
 	if res.code != 0 {
 		t.Errorf("ralph autopilot: %s", res)
 	}

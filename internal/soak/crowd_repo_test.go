@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // crowd is a repository with a plan whose tasks are worked on beside each other.
@@ -219,7 +218,7 @@ func (c *crowd) keep() {
 	default:
 		dir = filepath.Join(dir, strings.ReplaceAll(c.t.Name(), "/", "_"))
 		must(c.t, os.MkdirAll(dir, 0o755))
-		startIn(c.t, c.home, dir, c.env(), "cp", "-a", c.root, c.notes, dir).wait(3 * time.Minute)
+		startIn(c.t, c.home, dir, c.env(), "cp", "-a", c.root, c.notes, dir).wait(patience)
 	}
 }
 

@@ -99,12 +99,12 @@ func TestFullDisk(t *testing.T) {
 			r := newRepo(t, setup{dir: disk, specs: []string{"first", "second"}, build: "cat > /dev/null\nmkdir -p work\n" + c.build})
 			write(t, r.path("ralph/specs/third.md"), "# More\n")
 			agent := r.start("agent")
-			eventually(t, "the agent's turn", time.Minute, func() bool { return exists(r.note("ready")) || !agent.running() })
+			eventually(t, "the agent's turn", patience, func() bool { return exists(r.note("ready")) || !agent.running() })
 			before := readAll(t, r.path("ralph/.state/journal.jsonl"))
 			filler := filepath.Join(disk, "filler")
 			fill(t, filler)
 			write(t, r.note("go"), "")
-			res := agent.wait(3 * time.Minute)
+			res := agent.wait(patience)
 			t.Logf("%s", res)
 			if res.code != 2 || !strings.Contains(res.errs, "disk is full") || strings.Count(res.errs, "\n") > 4 {
 				t.Errorf("want exit code 2, its cause and what to do, in few words: %s", res)
@@ -148,7 +148,7 @@ func TestReadOnlyDisk(t *testing.T) {
 			r.killAt(r.facts() + 10)
 		}
 		err := error(syscall.EBUSY) // while a git of the engine that was killed still writes
-		for end := time.Now().Add(time.Minute); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); <-time.After(10 * time.Millisecond) {
+		for end := time.Now().Add(patience); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); <-time.After(10 * time.Millisecond) {
 			err = syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 		}
 		must(t, err)

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // holds is what an engine and its repository hold at a moment.
@@ -41,7 +40,7 @@ func TestEndurance(t *testing.T) {
 			engine := r.start("agent")
 			var seen []holds
 			for _, spec := range s.specs {
-				eventually(t, "the planning of "+spec, 3*time.Minute, func() bool {
+				eventually(t, "the planning of "+spec, patience, func() bool {
 					if !engine.running() {
 						t.Fatalf("the engine ended before %s: %s", spec, tailOf(engine.result()))
 					}
@@ -50,7 +49,7 @@ func TestEndurance(t *testing.T) {
 				seen = append(seen, r.holds(engine.p.Pid))
 				write(t, r.note("go."+spec+".md"), "")
 			}
-			if res := engine.wait(3 * time.Minute); res.code != 0 {
+			if res := engine.wait(patience); res.code != 0 {
 				t.Fatal(tailOf(res))
 			}
 			r.checkFinished(s.specs...)

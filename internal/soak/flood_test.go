@@ -55,7 +55,7 @@ func flooded(t *testing.T, build string) int64 {
 	r := newRepo(t, setup{specs: []string{"only"}, build: build})
 	c := r.start("agent")
 	watched := c.watchMemory()
-	res := c.wait(5 * time.Minute)
+	res := c.wait(patience)
 	watched()
 	if res.code != 0 {
 		t.Fatalf("%s", res)

@@ -45,7 +45,7 @@ func TestKilledAfterEachFact(t *testing.T) {
 			second := r.start("agent")
 			r.waitForTurn(second)
 			r.checkGone(left)
-			if res := second.wait(3 * time.Minute); res.code != 0 {
+			if res := second.wait(patience); res.code != 0 {
 				t.Fatalf("the second start: %s", res)
 			}
 			r.checkFinished(specs...)
@@ -57,7 +57,7 @@ func TestKilledAfterEachFact(t *testing.T) {
 func (r *repo) killAt(n int) {
 	r.t.Helper()
 	c := r.start("agent")
-	for end := time.Now().Add(time.Minute); c.running() && r.facts() < n; runtime.Gosched() {
+	for end := time.Now().Add(patience); c.running() && r.facts() < n; runtime.Gosched() {
 		if time.Now().After(end) {
 			r.t.Fatalf("fact %d did not come: %s", n, c.result())
 		}
@@ -69,7 +69,7 @@ func (r *repo) killAt(n int) {
 func (r *repo) waitForTurn(c *child) {
 	r.t.Helper()
 	before := len(r.pids())
-	eventually(r.t, "the first turn of the second engine", time.Minute, func() bool {
+	eventually(r.t, "the first turn of the second engine", patience, func() bool {
 		return !c.running() || len(r.pids()) > before
 	})
 }
@@ -120,7 +120,7 @@ func TestKilledWhileSettling(t *testing.T) {
 	first.kill()
 	at.waitEnd(t)
 	second := r.start("agent")
-	eventually(t, "the second engine", time.Minute, func() bool {
+	eventually(t, "the second engine", patience, func() bool {
 		b, _ := os.ReadFile(r.path("ralph/.state/session.lock"))
 		return strings.Contains(string(b), fmt.Sprintf(":%d,", second.p.Pid)) || !second.running()
 	})
@@ -227,12 +227,12 @@ const onceAtWork = "echo \"$$ $(cut -d' ' -f22 /proc/$$/stat)\" >> \"$SOAK_NOTES
 // of, as everybody sees it: the hook is in a sandbox and does not.
 func (r *repo) gitAtWork(c *child) noted {
 	r.t.Helper()
-	eventually(r.t, "the hook", time.Minute, func() bool { return len(r.notedIn("hook")) > 0 || !c.running() })
+	eventually(r.t, "the hook", patience, func() bool { return len(r.notedIn("hook")) > 0 || !c.running() })
 	if len(r.notedIn("hook")) == 0 {
 		r.t.Fatalf("no hook has run: %s", c.result())
 	}
 	var git noted
-	eventually(r.t, "the git of the hook", time.Minute, func() (found bool) { // while the hook becomes its sleep it is nobody
+	eventually(r.t, "the git of the hook", patience, func() (found bool) { // while the hook becomes its sleep it is nobody
 		git, found = r.gitOf(r.notedIn("hook")[0])
 		return found
 	})
@@ -263,5 +263,5 @@ func (r *repo) gitOf(hook noted) (noted, bool) {
 // git takes a moment to clean up.
 func (n noted) waitEnd(t *testing.T) {
 	t.Helper()
-	eventually(t, "the end of the git of a killed engine", 8*time.Second, func() bool { return !n.alive() })
+	eventually(t, "the end of the git of a killed engine", patience, func() bool { return !n.alive() })
 }

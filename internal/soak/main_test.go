@@ -60,6 +60,10 @@ func runTests(m *testing.M) int {
 	return ralphtest.InMemory(m)
 }
 
+// patience is how long a test waits for what must come, on whatever machine: the slowest seen so far
+// took three minutes for a session that another has done in six seconds.
+const patience = 15 * time.Minute
+
 func binary() string { return os.Getenv(ralphPath) }
 
 func goTool() string {

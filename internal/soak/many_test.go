@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // 40 processes (12 here) queue specs at once while an agent runs: each record is there,
@@ -30,7 +29,7 @@ func TestManyAddWhileTheAgentRuns(t *testing.T) {
 		adding[i] = r.start("inbox", "add", fmt.Sprintf("add%d.md", i))
 	}
 	for _, c := range adding {
-		if res := c.wait(3 * time.Minute); res.code != 0 {
+		if res := c.wait(patience); res.code != 0 {
 			t.Fatalf("inbox add: %s", res)
 		}
 	}
@@ -42,7 +41,7 @@ func TestManyAddWhileTheAgentRuns(t *testing.T) {
 		t.Errorf("%d lines in ralph/inbox.jsonl, want %d", lines, n+1)
 	}
 	write(t, r.note("go"), "")
-	if res := agent.wait(2 * time.Minute); res.code != 0 {
+	if res := agent.wait(patience); res.code != 0 {
 		t.Fatalf("the agent: %s", res)
 	}
 	for id, status := range r.inbox() {
@@ -82,7 +81,7 @@ func TestManyReadWhileTheAgentRuns(t *testing.T) {
 		})
 	}
 	readers.Wait()
-	if res := agent.wait(2 * time.Minute); res.code != 0 {
+	if res := agent.wait(patience); res.code != 0 {
 		t.Fatalf("the agent: %s", res)
 	}
 	sum := 0

@@ -71,7 +71,7 @@ func killAtRandom(t *testing.T, random *rand.Rand) {
 	last := r.start("agent")
 	r.waitForTurn(last)
 	r.checkGone(left)
-	if res := last.wait(3 * time.Minute); res.code != 0 {
+	if res := last.wait(patience); res.code != 0 {
 		t.Errorf("the last start: %s", res)
 	}
 	r.checkFinished(specs...)

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
@@ -144,7 +143,7 @@ func (r *repo) start(args ...string) *child {
 
 func (r *repo) ralph(args ...string) result {
 	r.t.Helper()
-	return r.start(args...).wait(3 * time.Minute)
+	return r.start(args...).wait(patience)
 }
 
 // ok runs a command that has to end well.
@@ -164,7 +163,7 @@ func (r *repo) exits(code int, args ...string) result {
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
-	res := startIn(r.t, r.home, r.root, r.env(), append([]string{"git"}, args...)...).wait(3 * time.Minute)
+	res := startIn(r.t, r.home, r.root, r.env(), append([]string{"git"}, args...)...).wait(patience)
 	if res.code != 0 {
 		r.t.Fatalf("git %s\n%s", strings.Join(args, " "), res)
 	}

@@ -5,7 +5,6 @@ package soak
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
@@ -111,7 +110,7 @@ func TestAgentMovesGitAway(t *testing.T) {
 	r := newRepo(t, setup{specs: []string{"first"}, build: once(`mv .git "$SOAK/git"`), sandbox: "off"})
 	r.exits(2, "agent")
 	r.exits(2, "agent")
-	startIn(t, r.home, r.root, r.env(), "mv", r.note("git"), r.path(".git")).wait(3 * time.Minute)
+	startIn(t, r.home, r.root, r.env(), "mv", r.note("git"), r.path(".git")).wait(patience)
 	r.exits(0, "agent")
 	r.checkFinished("first")
 }
@@ -143,7 +142,7 @@ func TestSandboxedAgentMovesGitAway(t *testing.T) {
 		if !exists(r.note("refused")) || !exists(r.path(".git/config")) || !exists(r.path(".git/hooks/post-commit")) {
 			t.Error("it could move settings and hooks")
 		}
-		startIn(t, r.home, r.root, r.env(), "cp", "-a", r.note("git")+"/.", r.path(".git")).wait(3 * time.Minute)
+		startIn(t, r.home, r.root, r.env(), "cp", "-a", r.note("git")+"/.", r.path(".git")).wait(patience)
 		r.exits(0, "agent")
 		r.checkFinished("first")
 	})
