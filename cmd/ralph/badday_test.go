@@ -73,15 +73,8 @@ func rowsAreShown(t *testing.T, page string, acts map[string]string) {
 			switch {
 			case acts[name] != "":
 				used[name] = true
-			case strings.HasPrefix(name, "Test"):
-				if !strings.Contains(tests, "\nfunc "+name+"(t *testing.T)") {
-					t.Errorf("%s: there is no test %s", m[1], name)
-				}
-			default:
-				found, err := filepath.Glob(filepath.Join("testdata", "*", name+".txtar"))
-				if err != nil || len(found) != 1 {
-					t.Errorf("%s: there is no script %s", m[1], name)
-				}
+			case !isShown(t, tests, name):
+				t.Errorf("%s: there is no test or script %s", m[1], name)
 			}
 		}
 	}
