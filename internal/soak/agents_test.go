@@ -63,11 +63,11 @@ func misbehaviours() []misbehaviour {
 func processes() []misbehaviour {
 	return []misbehaviour{
 		{
-			name: "hangs past its timeout (B-029)", build: "sleep 60 & note $!\nwait\n", task: "  timeout: 1s",
+			name: "hangs past its timeout (B-029)", build: "sleep 60 & note $!\nwait\n", task: "  timeout: 8s",
 			code: 1, spec: "failed", status: "timeout",
 		},
 		{
-			name: "hangs and ignores SIGTERM (B-029)", build: "trap '' TERM INT HUP\nwhile :; do sleep 1; done\n", task: "  timeout: 1s",
+			name: "hangs and ignores SIGTERM (B-029)", build: "trap '' TERM INT HUP\nwhile :; do sleep 1; done\n", task: "  timeout: 8s",
 			code: 1, spec: "failed", status: "timeout",
 		},
 		{
