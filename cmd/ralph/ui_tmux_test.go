@@ -419,7 +419,7 @@ func asideInTmux(t *testing.T, x *multiplexer) {
 	x.press("2")
 }
 
-// killedInTmux kills an engine at work: the screen says so, and starts it again.
+// killedInTmux kills an engine at work: the screen says so, and starts it again; then it kills the screen.
 func killedInTmux(t *testing.T, x *multiplexer, run func(...string) string) {
 	t.Helper()
 	run("ralph", "task", "add", "Ask me")
@@ -441,7 +441,13 @@ func killedInTmux(t *testing.T, x *multiplexer, run func(...string) string) {
 	x.want("Resume")
 	x.press("Enter")
 	x.want("▶ Autopilot Running", "1 needs you")
-	x.press("a", "a")
+
+	// the terminal of the screen that started the engine is closed: the work goes on
+	x.run("respawn-pane", "-k", "-t", "work")
+	x.until("a shell without a screen", func(s string) bool { return strings.HasSuffix(strings.TrimSpace(s), "shell$") })
+	x.words("ralph ui\n")
+	x.want("▶ Autopilot Running", "1 needs you")
+	x.press("2", "a", "a")
 	x.want("Answers to choose from")
 	x.words("1")
 	x.press("C-s")
