@@ -4,7 +4,7 @@ import "strings"
 
 // Panel is a box with a title, and a sign of where one is in what is longer than it.
 type Panel struct {
-	Title, Right Line // in its upper border, from the left and from the right
+	Title, Right Line // in its upper border, from the left and from the right; Right is in the lower one where both have no room
 	Lines        []Line
 	On           bool // the keys are for it
 	Top, All     int  // the first line that is seen, and how many there are
@@ -17,7 +17,10 @@ func (p Panel) Draw(wide, rows int) []Line {
 		border = Accent
 	}
 	head := Of(border, "╭─").Join(p.Title)
-	tail := p.Right.Add(border, "─╮")
+	tail, foot := p.Right.Add(border, "─╮"), Of(border, "─╯")
+	if head.Width()+tail.Width() > wide {
+		tail, foot = Of(border, "─╮"), p.Right.Add(border, "─╯")
+	}
 	fill := max(0, wide-head.Width()-tail.Width())
 	out := []Line{head.Slice(0, wide-tail.Width()).Add(border, strings.Repeat("─", fill)).Join(tail)}
 	thumb, size := -1, 0
@@ -37,7 +40,7 @@ func (p Panel) Draw(wide, rows int) []Line {
 		}
 		out = append(out, left.Join(l.Fit(wide-2)).Add(border, end))
 	}
-	return append(out, Of(border, "╰"+strings.Repeat("─", max(0, wide-2))+"╯"))
+	return append(out, Of(border, "╰"+strings.Repeat("─", max(0, wide-1-foot.Width()))).Join(foot))
 }
 
 // Box is what stands above a picture: its body has so many columns, the box four more.
