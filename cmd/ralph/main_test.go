@@ -81,9 +81,9 @@ func scriptParams(t *testing.T, files []string, work string) testscript.Params {
 	}
 }
 
-// several is what a script has in it whose ralph does several things at a time: slots, a
-// dashboard with its readers, a signal that comes in between.
-var several = regexp.MustCompile(`(?m)\bralph (.* )?(autopilot|serve|demo --parallel)\b|^http |^signal |\bslots\b`)
+// several is what a script has in it whose ralph does several things at a time: more than one
+// slot or thread, a dashboard with its readers, a person's signal that comes in between.
+var several = regexp.MustCompile(`(?m)\bralph (.* )?(serve|demo --parallel|autopilot .*--parallel|auto .*--threads)\b|^http |^signal SIGINT|\bparallel=[2-9]`)
 
 // chosen are the scripts of a folder; under the race detector those with several. One agent
 // after the other is one goroutine after the other, and a program built for the detector
