@@ -36,22 +36,20 @@ func (w *Watcher) pull(ctx context.Context, p *ralph.Pull) error {
 		return nil
 	}
 	seen := ralph.PullSeen{Branch: p.Branch, Request: p.Request}
-	var err error
+	do := w.look
 	if stale {
-		if err = w.asked(ctx, func() error { return w.open(ctx, p, string(body), &seen) }); err == nil {
-			w.worked("open " + p.Branch)
-			return w.seen(ctx, p, seen)
-		}
-		w.failed("open "+p.Branch, err)
-	} else if err = w.asked(ctx, func() error { return w.look(ctx, p, &seen) }); err == nil {
+		what = "open " + p.Branch
+		do = func(ctx context.Context, p *ralph.Pull, f *ralph.PullSeen) error { return w.open(ctx, p, string(body), f) }
+	}
+	err := w.asked(ctx, func() error { return do(ctx, p, &seen) })
+	switch {
+	case err == nil:
 		w.worked(what)
 		return w.seen(ctx, p, seen)
-	} else {
-		w.failed(what, err)
-	}
-	if ctx.Err() != nil {
+	case w.cut(ctx, what):
 		return nil
 	}
+	w.failed(what, err)
 	e, is := errors.AsType[*tracker.Error](err)
 	return w.noted(ctx, p, p.Request, err.Error(), is && e.Ours() && stale)
 }

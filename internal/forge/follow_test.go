@@ -1,6 +1,8 @@
 package forge
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -187,5 +189,26 @@ func TestAutoMerge(t *testing.T) {
 	x.round(t)
 	if p := x.round(t); p.Request.State != ralph.PullOpen {
 		t.Errorf("it merged what a person pushed: %+v", p.Request)
+	}
+}
+
+// The end of a session cuts what is on its way, and does it at once for the last time: a cut is no failure that is
+// waited for.
+func TestWhatIsCutIsDoneAtTheEnd(t *testing.T) {
+	t.Parallel()
+	x := newProposal(t)
+	ctx, cut := context.WithCancel(t.Context())
+	x.hub.Fill = func(_ string, o map[string]any) map[string]any { cut(); return o }
+	if err := x.Round(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if p := x.journal.State().Pull("ralph/a"); ctx.Err() == nil || p.Request.Number != 0 {
+		t.Fatalf("it was not cut: %+v", p.Request)
+	}
+	if err := x.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p := x.journal.State().Pull("ralph/a"); p.Request.Number != 1 {
+		t.Errorf("it is not open: %+v", p.Request)
 	}
 }

@@ -45,7 +45,7 @@ func (w *Watcher) source(ctx context.Context, src Source) error {
 	case err == nil:
 		w.worked(what)
 		return w.polled(ctx, src, "")
-	case ctx.Err() != nil:
+	case w.cut(ctx, what):
 		return nil
 	}
 	w.failed(what, err)
@@ -262,7 +262,7 @@ func (w *Watcher) named(ctx context.Context) error {
 			}
 			return w.changed(ctx, *t, i, "")
 		})
-		if err != nil && ctx.Err() == nil {
+		if err != nil && !w.cut(ctx, what) {
 			w.failed(what, err)
 		}
 	}

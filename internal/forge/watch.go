@@ -161,6 +161,16 @@ func (w *Watcher) failed(what string, err error) {
 	w.due[what] = w.Now().Add(min(firstPause<<min(n, 10), longPause))
 }
 
+// cut reports whether what did not work was ended by us: it has not failed, and whoever has a last
+// try finds it due.
+func (w *Watcher) cut(ctx context.Context, what string) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	delete(w.due, what)
+	return true
+}
+
 func (w *Watcher) worked(what string) { delete(w.fails, what) }
 
 // record writes facts that are decided on the newest state.
@@ -190,7 +200,7 @@ func (w *Watcher) push(ctx context.Context, p *ralph.Pull) error {
 		return nil
 	}
 	f, err := w.Branches.Push(ctx, ralph.Publish{Branch: p.Branch, Remote: p.Remote, Commit: p.Commit, Of: p.Task})
-	if err != nil || ctx.Err() != nil {
+	if err != nil || w.cut(ctx, what) {
 		return err
 	}
 	if f.Error != "" {
