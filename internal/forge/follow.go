@@ -39,7 +39,9 @@ func (w *Watcher) pull(ctx context.Context, p *ralph.Pull) error {
 	do := w.look
 	if stale {
 		what = "open " + p.Branch
-		do = func(ctx context.Context, p *ralph.Pull, f *ralph.PullSeen) error { return w.open(ctx, p, string(body), f) }
+		do = func(ctx context.Context, p *ralph.Pull, f *ralph.PullSeen) error {
+			return w.open(ctx, p, string(body), f)
+		}
 	}
 	err := w.asked(ctx, func() error { return do(ctx, p, &seen) })
 	switch {
