@@ -141,7 +141,7 @@ func TestClaudeWithAFullWindow(t *testing.T) {
 	p = helloPlace(t, strings.Replace(claudeConfig(binary, m.URL), "    command:", "    model: claude-sonnet-4-5\n    command:", 1))
 	begin := time.Now()
 	out, code := p.run(p.ralph, "agent")
-	if code != 0 {
+	if code != 0 || time.Since(begin) > 100*time.Second {
 		t.Fatalf("ralph agent: exit code %d after %s\n%s", code, time.Since(begin), out)
 	}
 	log := p.must(p.ralph, "log", "--json")

@@ -44,7 +44,7 @@ func (f *fleet) status() nowStatus {
 
 // maxQuiet is how long an engine may do nothing: the longest turn, check and limit
 // here take 6 s each, and the person is there all the time; a busy machine takes longer.
-const maxQuiet = patience
+const maxQuiet = 2 * time.Minute
 
 // pulse tells when an engine did something last.
 type pulse struct {

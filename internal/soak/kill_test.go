@@ -263,5 +263,5 @@ func (r *repo) gitOf(hook noted) (noted, bool) {
 // git takes a moment to clean up.
 func (n noted) waitEnd(t *testing.T) {
 	t.Helper()
-	eventually(t, "the end of the git of a killed engine", patience, func() bool { return !n.alive() })
+	eventually(t, "the end of the git of a killed engine", 8*time.Second, func() bool { return !n.alive() })
 }
