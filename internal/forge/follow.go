@@ -217,10 +217,9 @@ func (w *Watcher) round(p *ralph.Pull, f *ralph.PullSeen, red []github.Run, said
 	asked := w.spec(firstFile(p.File))
 	first, body := specfile.Parse(asked)
 	head.Source = first.Source
-	if p.Task == "" { // one task of several closes no issue
+	if p.Task == "" {
 		head.Issue, head.Also = first.Issue, first.Also
-	}
-	if p.Task != "" {
+	} else { // one task of several closes no issue
 		body = "One task of what is below: " + text.SafeLine(p.Name) + ". The others go out on branches of their own.\n\n" + body
 	}
 	if err := w.write(roundFile(p, n), Round(head, titleOf(p, asked), f.Request.URL, red, said, body)); err != nil {

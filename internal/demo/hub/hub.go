@@ -100,13 +100,8 @@ func (h *Hub) Edit(n int, edit func(title, body *string, labels *[]string, close
 func (h *Hub) Check(name, conclusion, summary string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	runs := Check{Name: name, Status: "in_progress"}
-	c := runs
-	if conclusion != "" {
-		c.Status, c.Conclusion = "completed", conclusion
-		c.Output.Title, c.Output.Summary = name, summary
-	}
-	h.always, h.first = []Check{runs}, nil
+	c := newCheck(name, conclusion, summary)
+	h.always, h.first = []Check{newCheck(name, "", "")}, nil
 	if conclusion == "success" {
 		h.always = []Check{c}
 	}
@@ -122,9 +117,17 @@ func (h *Hub) CheckFirst(name, summary string) {
 	h.Check(name, "success", "")
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	red := Check{Name: name, Status: "completed", Conclusion: "failure"}
-	red.Output.Title, red.Output.Summary = name, summary
-	h.first = []Check{red}
+	h.first = []Check{newCheck(name, "failure", summary)}
+}
+
+// newCheck is a check with a conclusion, "" for one that runs: nothing is said of it yet.
+func newCheck(name, conclusion, summary string) Check {
+	c := Check{Name: name, Status: "in_progress"}
+	if conclusion != "" {
+		c.Status, c.Conclusion = "completed", conclusion
+		c.Output.Title, c.Output.Summary = name, summary
+	}
+	return c
 }
 
 // Review has somebody ask for changes of a pull request.
