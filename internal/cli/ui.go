@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -71,6 +72,9 @@ func runUI(ctx context.Context, env workspace.Env, f uiFlags) error {
 		}
 		f.hello = said
 	}
+	// One processor is more than a screen needs. With a second one the runtime wakes it at every
+	// tick of the clock to look for work, which was half of what an idle screen cost.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if err := ui.Run(ctx, ui.Options{Source: source, Env: env, Root: root, Theme: f.theme, Mouse: !f.noMouse, Hello: f.hello}); err != nil {
 		return err
 	}

@@ -127,11 +127,15 @@ func (j *File) flocked(path string) (bool, error) {
 // Holder returns the owner of the session lock when an engine works here now, nil
 // when none does or nobody can tell.
 func (j *File) Holder() *Owner {
-	info, err := j.Look()
-	if err != nil || info == nil || !info.Live || info.Owner.Pid == 0 {
+	path := filepath.Join(j.dir, lockName)
+	owner, err := readOwner(path)
+	if err != nil || owner == nil || owner.Pid == 0 {
 		return nil
 	}
-	return &info.Owner
+	if held, err := j.flocked(path); err != nil || !held && !j.lockInfo(owner, &j.opt.Me, j.opt.Alive, j.opt.Now()).Live {
+		return nil // the kernel's word is enough: the process is asked for only without it
+	}
+	return owner
 }
 
 // TakeAway removes the session lock of an owner who is gone, and returns what it
