@@ -10,8 +10,9 @@ import (
 )
 
 // What packages do before main costs every command, and each call of a shim. Bytes are
-// counted, not time: they are the same on any machine, and below 4 MiB no garbage is
-// collected either. Less is welcome: write the new number down.
+// counted, not time: they are the same on any machine but for one or two in a hundred (when a map
+// grows hangs on the seed of its hashes), and below 4 MiB no garbage is collected either. Less is
+// welcome: write the new number down.
 // What only the tests of this package are made of is not counted: users do not start that.
 const (
 	maxBeforeMain = 1_400_000 // all packages: goldmark 540 kB, huma 180, jsonschema 80, shoutrrr 150
@@ -95,10 +96,10 @@ func TestBeforeOthers(t *testing.T) {
 		packages int // at most
 		bytes    int
 	}{
-		{[]string{"version"}, 110, 260_000},
-		{[]string{"--version"}, 110, 260_000},
-		{[]string{"status"}, 145, 420_000},
-		{[]string{"status", "--json"}, 145, 420_000},
+		{[]string{"version"}, 110, 280_000},
+		{[]string{"--version"}, 110, 280_000},
+		{[]string{"status"}, 145, 450_000},
+		{[]string{"status", "--json"}, 145, 450_000},
 	} {
 		packages, said := initialised(t, dir, c.args...)
 		if sum := sumOf(packages); len(packages) > c.packages || sum > c.bytes {
