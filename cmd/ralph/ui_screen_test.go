@@ -39,7 +39,7 @@ func TestScreen(t *testing.T) {
 	x.press("1") // the list that it begins with goes by what is at work then
 	x.want("follows")
 	x.press("p")
-	x.want("Paus", "u: undo")
+	x.want("Paus", "u undo")
 	x.press("u")
 	x.want("Autopilot Running")
 	x.press("2")
@@ -144,7 +144,7 @@ func TestCast(t *testing.T) {
 	}
 	x.want("Autopilot Running")
 	show("1", "1 Slots 3", "follows")
-	show("p", "Paus", "u: undo")
+	show("p", "Paus", "u undo")
 	show("u", "Autopilot Running")
 	show("2", "✓ t-mend")
 	show("]]]", "+echo 'till 1'")

@@ -209,7 +209,7 @@ func TestTmux(t *testing.T) {
 
 	// pause and go on
 	x.press("p")
-	x.until("it pauses", func(s string) bool { return strings.Contains(s, "Paus") && strings.Contains(s, "u: undo") })
+	x.until("it pauses", func(s string) bool { return strings.Contains(s, "Paus") && strings.Contains(s, "u undo") })
 	x.press("u")
 	x.want("Running")
 

@@ -62,7 +62,7 @@ func (b *Repository) Launch(ctx context.Context, mode string, args, environ []st
 			return "", ctx.Err()
 		case <-look.C:
 			if owner := b.journal.Holder(); owner != nil && owner.Pid == engine.Pid {
-				return fmt.Sprintf("%s works (pid %d); its output is in %s", mode, engine.Pid, name), nil
+				return fmt.Sprintf("%s works (pid %d)", mode, engine.Pid), nil
 			}
 		}
 	}

@@ -105,7 +105,7 @@ func TestUndo(t *testing.T) {
 		t.Fatalf("p made %#v", newest(p.r))
 	}
 	p.look()
-	p.want("Pausing", "u: undo")
+	p.want("Pausing", "u undo")
 	p.press("u")
 	if x, ok := newest(p.r).(ralph.Control); !ok || x.Want != ralph.WantRun {
 		t.Fatalf("u made %#v", newest(p.r))
@@ -355,12 +355,56 @@ func TestAnswerLeadsToWhatWaits(t *testing.T) {
 	p := play(t, atWork(t), 120, 40)
 	before := p.r.story.Seq
 	p.press("a")
-	p.want("Held by", "This waits for you")
+	p.want("Held by", "This waits for you", "a approve", "d deny") // the words leave the keys where they are
 	if p.r.story.Seq != before || p.m.popup != nil {
 		t.Fatalf("a on something else answered: %v", newest(p.r))
 	}
 	p.press("a")
 	p.want("‹ Cancel ›")
+}
+
+// The help has the way to what waits for a person, and it goes it.
+func TestHelpLeadsToWhatWaits(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 40).press("2", "?").typed("needs you")
+	p.want("what needs you")
+	p.press("enter")
+	p.want("Held by", "a approve")
+}
+
+// What was said last stands beside the keys, not in their place: who does not know the screen reads
+// only there what to press. What is open has keys of its own, and none of the others.
+func TestWordsLeaveTheKeys(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{120, 36}, {80, 24}, {60, 20}} {
+		p := play(t, atWork(t), size[0], size[1]).press("2", "j", "p")
+		p.look()
+		p.want("✓ Pausing", "u undo")
+		if size[0] > 100 {
+			p.want("? keys", "q leave", "p resume")
+		}
+		p.press("3", "a")
+		p.want("y: approve")
+		p.wantNot("a approve", "q leave", "u undo")
+	}
+}
+
+// One panel at a time: its border says how to get to the other one.
+func TestOnePanelSaysTheWay(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 60, 20).press("3")
+	p.want("enter opens it", "a approve", "d deny")
+	p.press("enter")
+	p.want("Held by", "esc leads back", "a approve", "d deny")
+}
+
+// The palette has each action once, also those of the task that is chosen and named.
+func TestPaletteHasEachOnce(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 100, 40).press("2", "G", ":").typed("t-0005 skip")
+	if n := strings.Count(p.text(), "Skip …"); n != 1 {
+		t.Errorf("the palette has %d times the same:\n%s", n, p.text())
+	}
 }
 
 // A palette that is open follows what can be done: an engine that has ended meanwhile can be

@@ -215,7 +215,19 @@ func (m *Model) listPanel(wide int) []draw.Line {
 	if x.filter != "" {
 		title = draw.Of(draw.Warn, " /"+x.filter+" ")
 	}
-	return draw.Panel{Title: title, Lines: lines, On: !m.right, Top: at, All: m.listHeight()}.Draw(wide, rows)
+	var right draw.Line
+	if _, ok := m.chosen(); ok {
+		right = m.way("into", "opens it")
+	}
+	return draw.Panel{Title: title, Right: right, Lines: lines, On: !m.right, Top: at, All: m.listHeight()}.Draw(wide, rows)
+}
+
+// way says how to get to the panel that is not shown.
+func (m *Model) way(name, words string) draw.Line {
+	if !m.single() || m.full {
+		return nil
+	}
+	return draw.Of(draw.Key, " "+m.keyOf(name)).Add(draw.Dim, " "+words+" ")
 }
 
 // listHeight is how many lines the rows take.
@@ -299,6 +311,7 @@ func (m *Model) detailPanel(wide int) []draw.Line {
 			right = draw.Of(draw.Dim, fmt.Sprintf(" %d%% ", 100*(top+rows)/max(1, all)))
 		}
 	}
+	right = right.Join(m.way("back", "leads back"))
 	return draw.Panel{Title: title, Right: right, Lines: lines, On: m.right, Top: top, All: all}.Draw(wide, rows)
 }
 
@@ -370,22 +383,28 @@ func (m *Model) lastLine() draw.Line {
 	if m.doing != "" {
 		return draw.Of(draw.Note, " … "+m.doing)
 	}
-	if m.note.words != "" {
-		return draw.Of(m.note.tone, " "+m.note.words).Fit(m.width)
-	}
-	if m.past != nil {
+	if m.past != nil && m.note.words == "" {
 		return m.slider(m.width)
+	}
+	if m.past != nil || m.popup != nil { // what is open has its own keys
+		return draw.Of(m.note.tone, " "+m.note.words).Fit(m.width)
 	}
 	return m.keyLine()
 }
 
-// keyLine are the keys that do something now, the most special first.
+// keyLine is what was said last, and the keys that do something now, the most special first.
 func (m *Model) keyLine() draw.Line {
 	var fixed draw.Line
 	for _, x := range []struct{ name, words string }{{"menu", " menu  "}, {"help", " keys  "}, {"palette", " do  "}, {"leave", " leave "}} {
 		fixed = fixed.Add(draw.Key, m.keyOf(x.name)).Add(draw.Dim, x.words)
 	}
 	out := draw.Of(draw.Plain, " ")
+	if m.note.words != "" {
+		out = out.Add(m.note.tone, m.note.words+"   ")
+		if out.Width()+20+fixed.Width() > m.width {
+			fixed = nil // what can be done now comes first
+		}
+	}
 	room := m.width - fixed.Width() - 1
 	seen := map[string]bool{}
 	put := func(key, words string, tone draw.Style) {
@@ -394,12 +413,15 @@ func (m *Model) keyLine() draw.Line {
 			out, seen[key] = out.Join(part), true
 		}
 	}
+	if m.note.undo {
+		put(m.keyOf("undo"), "undo", draw.Plain)
+	}
 	for _, o := range m.offers {
 		if o.Key != "" {
 			put(o.Key, shortTitle(o), draw.Plain)
 		}
 	}
-	if len(m.now.State.Approvals) > 0 && m.tab != panes.TabNeeds {
+	if m.needsElsewhere() {
 		put(m.now.Context.Keys.Of("approve"), "needs you", draw.Warn)
 	}
 	if m.undo != nil {
@@ -412,6 +434,11 @@ func (m *Model) keyLine() draw.Line {
 	put(m.keyOf("travel"), "time", draw.Dim)
 	put(m.keyOf("zoom"), "zoom", draw.Dim)
 	return draw.Between(out, fixed, m.width)
+}
+
+// needsElsewhere reports whether something waits for a person that another list has.
+func (m *Model) needsElsewhere() bool {
+	return len(m.now.State.Approvals) > 0 && m.tab != panes.TabNeeds && m.past == nil
 }
 
 func shortTitle(o action.Available) string {

@@ -52,7 +52,7 @@ func TestChosenKeys(t *testing.T) {
 		t.Fatalf("P made %#v", newest(r))
 	}
 	p.look()
-	p.want("U: undo")
+	p.want("U undo")
 	p.press("U")
 	if x, ok := newest(r).(ralph.Control); !ok || x.Want != ralph.WantRun {
 		t.Fatalf("U made %#v", newest(r))

@@ -236,7 +236,7 @@ func (m *Model) toGate(k string) (tea.Cmd, bool) {
 	}
 	m.lists[panes.TabNeeds].key = at
 	cmd := m.open(panes.TabNeeds)
-	m.say(draw.Note, "This waits for you. Read it; the keys for it are below.")
+	m.say(draw.Note, "This waits for you: read it first.")
 	return cmd, true
 }
 

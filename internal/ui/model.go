@@ -69,6 +69,7 @@ type note struct {
 	tone  draw.Style
 	words string
 	until time.Time
+	undo  bool // it was done, and can be taken back
 }
 
 // lately is what happened last.
@@ -370,7 +371,7 @@ const noteFor = 8 * time.Second
 
 // say tells the person something on the last line.
 func (m *Model) say(tone draw.Style, words string) {
-	m.note = note{tone, strings.Join(strings.Fields(words), " "), m.now.Now.Add(noteFor)}
+	m.note = note{tone: tone, words: strings.Join(strings.Fields(words), " "), until: m.now.Now.Add(noteFor)}
 }
 
 // do carries an action out beside the screen.
@@ -402,9 +403,6 @@ func (m *Model) done(msg doneMsg) {
 		m.popup = nil
 	}
 	m.undo = msg.done.Undo
-	words := "✓ " + msg.done.Said
-	if m.undo != nil {
-		words += "   " + m.keyOf("undo") + ": undo"
-	}
-	m.say(draw.Good, words)
+	m.say(draw.Good, "✓ "+msg.done.Said)
+	m.note.undo = m.undo != nil
 }

@@ -228,6 +228,9 @@ func newHelp(m *Model) popup {
 				add(o.Key, draw.Of(draw.Strong, o.Title).Add(draw.Dim, about), func(m *Model) tea.Cmd { return m.ask(o) })
 			}
 		}
+		if k := m.now.Context.Keys.Of("approve"); m.needsElsewhere() {
+			add(k, draw.Of(draw.Strong, "what needs you"), func(m *Model) tea.Cmd { cmd, _ := m.toGate(k); return cmd })
+		}
 		for _, b := range bindings() {
 			if show := m.shown(b); show != "" && (b.can == nil || b.can(m)) {
 				add(show, draw.Of(draw.Plain, b.what), func(m *Model) tea.Cmd { return b.do(m, m.keysOf(b)[0]) })
@@ -292,6 +295,9 @@ func (m *Model) paletteTasks(words []string, fits func(string) bool) []entry {
 		if fits(about + " " + string(t.Status)) {
 			tone, sign := panes.TaskSign(t.Status)
 			out = append(out, entry{left: draw.Of(tone, sign+" ").Add(draw.Plain, about), right: draw.Of(draw.Dim, "task"), do: func(m *Model) tea.Cmd { return m.goTo(t.ID) }})
+		}
+		if slices.ContainsFunc(m.offers, func(o action.Available) bool { return o.ID == id }) {
+			continue // it is the chosen one: what can be done with it stands there already
 		}
 		names := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(about), w) })
 		if !names || m.past != nil {

@@ -38,7 +38,7 @@ func TestAutopilotIsSwitchedOn(t *testing.T) {
 		t.Fatalf("the mode is %s after %#v", s.Session.Auto, newest(r))
 	}
 	p.look()
-	p.want("Autopilot ", "✓ Going on alone", "u: undo")
+	p.want("Autopilot ", "✓ Going on alone", "u undo")
 	p.press("u")
 	if s := r.State(); s.Session.Auto != ralph.Semi {
 		t.Fatalf("undone, the mode is %s", s.Session.Auto)
