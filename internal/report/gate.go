@@ -71,6 +71,8 @@ type GateDetail struct {
 	Folder    string               `json:"folder,omitempty"`  // where the task works, absolute
 	Changed   []string             `json:"changed,omitempty"` // files that are not committed there now
 	How       []string             `json:"how"`
+	ByHand    []string             `json:"-"` // commands that resolve its conflict, before the yes
+	back      bool                 // a no sends the work back to its agent
 	QA        []ralph.QA           `json:"answered_before,omitempty"`
 }
 
@@ -85,7 +87,39 @@ func GateDetailOf(s *ralph.State, g *ralph.Approval) GateDetail {
 	if t == nil {
 		return d
 	}
-	return d.With(t)
+	d = d.With(t)
+	if x := s.Plan.Integration; x != nil && len(d.Conflicts) > 0 && d.About != "" {
+		folder := "../" + string(d.About)
+		d.ByHand = []string{"git worktree add -f " + folder + " " + d.Branch, "git -C " + folder + " merge " + x.Branch + "   (it conflicts: mend the files in " + folder + ")", "git -C " + folder + " commit -a", "git worktree remove " + folder}
+	}
+	return d
+}
+
+// Comes says what comes of a yes and of a no, in whole sentences; nothing of a question, which has
+// no such answers. A yes resolves no conflict: it has the merge tried again.
+func (d GateDetail) Comes() (yes, no string) {
+	base := d.Kind == ralph.ApprovalMerge && d.About == ""
+	for _, x := range []struct {
+		is      bool
+		yes, no string
+	}{
+		{d.Kind == ralph.ApprovalRequest || d.Kind == ralph.ApprovalOperation, "It is done at once.", "It is not done; the agent reads your reason and goes on."},
+		{d.Kind == ralph.ApprovalTest, "The work counts as it is, on exactly this tree.", "The work goes back to its agent with your reason."},
+		{base && len(d.Conflicts) > 0, "The merge is tried again, with both branches as they are then.", "What was done does not land on the base branch."},
+		{base, "The base branch's commits are taken as they are.", "What was done does not land on the base branch."},
+		{d.Kind == ralph.ApprovalMerge && d.back, "The work is merged as it is.", "The work goes back to its agent with your reason."},
+		{d.Kind == ralph.ApprovalMerge, "The merge is tried again, with " + cmp.Or(d.Branch, "its branch") + " as it is then.", "The task fails; its branch is kept."},
+		{d.Kind == ralph.ApprovalCommit && d.Detail != "", "The commit is made, with exactly these settings.", "There is no commit: the work is put away."},
+		{d.Kind == ralph.ApprovalCommit, "The commit goes on what is checked out then.", "There is no commit: the work is put away."},
+		{d.Kind == ralph.ApprovalPush, "The branch is pushed.", "The branch stays here, with its commit."},
+		{d.Kind == ralph.ApprovalStart, "The session begins.", "The session ends."},
+		{d.Kind == ralph.ApprovalStep, "The task is worked on.", "The task is skipped."},
+	} {
+		if x.is {
+			return x.yes, x.no
+		}
+	}
+	return "", ""
 }
 
 // With is the detail with what the task has to say: for one whose outputs were read whole.
@@ -95,6 +129,7 @@ func (d GateDetail) With(t *ralph.Task) GateDetail {
 		return d
 	}
 	d.Red = nil
+	d.back = t.Run.Queue.State == ralph.MergeWaiting
 	d.Findings = t.Run.Queue.Weakened
 	if m := t.Run.Queue.Merged; m != nil && m.Conflict != nil {
 		d.Conflicts = m.Conflict.Files
@@ -161,6 +196,12 @@ func (d GateDetail) Words(now time.Time) string {
 			break
 		}
 		fmt.Fprintf(&b, "  %s\n", path)
+	}
+	if yes, no := d.Comes(); yes != "" {
+		fmt.Fprintf(&b, "\nYes:     %s\nNo:      %s\n", yes, no)
+	}
+	if len(d.ByHand) > 0 {
+		fmt.Fprintf(&b, "\nTo resolve it by hand, before the yes:\n  %s\n", strings.Join(d.ByHand, "\n  "))
 	}
 	d.evidence(&b)
 	b.WriteString("\nDecide:\n")

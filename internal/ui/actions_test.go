@@ -363,6 +363,18 @@ func TestAnswerLeadsToWhatWaits(t *testing.T) {
 	p.want("‹ Cancel ›")
 }
 
+// A conflict that no agent resolves: what a yes comes to, and the commands that resolve it, are read
+// before it is answered, in the list and in the question.
+func TestConflictSaysHowItIsResolved(t *testing.T) {
+	t.Parallel()
+	r := conflicting(t)
+	r.add(ralph.Asked{Approval: ralph.Approval{ID: "g-2c3d", Kind: ralph.ApprovalMerge, Task: r.story.Merge(), About: "t-0002", Text: "task t-0002 conflicts with what is merged in body.go", AskedAt: r.story.Now}})
+	p := play(t, r, 120, 50).press("3", "j")
+	p.want("Yes:     The merge is tried again", "git worktree add -f ../t-0002 ralph/t-0002", "No:      The task fails")
+	p.press("a")
+	p.want("‹ No ›", "git -C ../t-0002 merge ralph/feature-x", "<<<<<<< ours")
+}
+
 // The help has the way to what waits for a person, and it goes it.
 func TestHelpLeadsToWhatWaits(t *testing.T) {
 	t.Parallel()

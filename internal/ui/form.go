@@ -355,34 +355,12 @@ func (f *form) fieldLines(columns int) (out []draw.Line, owner []int) {
 			continue
 		}
 		out = append(out, label)
-		out = append(out, f.inputLines(i, columns-2)...)
+		out = append(out, x.input.Lines(columns-2, i == f.at)...)
 	}
 	for len(owner) < len(out) {
 		owner = append(owner, len(f.fields)-1)
 	}
 	return out, owner
-}
-
-// inputLines are the text of a field.
-func (f *form) inputLines(i, columns int) []draw.Line {
-	x := &f.fields[i]
-	var out []draw.Line
-	at, words := 0, string(x.input.Text)
-	for line := range strings.Lines(words + "\n") {
-		line = strings.TrimSuffix(line, "\n")
-		n := len([]rune(line))
-		part := typed.New(line)
-		on := i == f.at && x.input.At >= at && x.input.At <= at+n
-		if on {
-			part.At = x.input.At - at
-		}
-		out = append(out, draw.Of(draw.Border, "│ ").Join(part.Draw(columns-1, on)))
-		at += n + 1
-	}
-	if len(out) > 8 && i != f.at {
-		out = append(out[:7:7], draw.Of(draw.Dim, fmt.Sprintf("│ … %d lines more", len(out)-7)))
-	}
-	return out
 }
 
 // answers are the words of its buttons.

@@ -5,7 +5,9 @@
 package typed
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -88,4 +90,25 @@ func (x *Line) Draw(columns int, on bool) draw.Line {
 		before = string(r[1:])
 	}
 	return draw.Of(draw.Plain, before).Join(draw.Line{{Style: draw.Plain | draw.Found | draw.Underlined, Text: under}}).Add(draw.Plain, after).Fit(columns)
+}
+
+// Lines are a text of several lines as it stands in a form: with the cursor in it, or only the
+// beginning of a long one that does not have the keys.
+func (x *Line) Lines(columns int, keys bool) []draw.Line {
+	var out []draw.Line
+	at := 0
+	for words := range strings.Lines(string(x.Text) + "\n") {
+		part := New(strings.TrimSuffix(words, "\n"))
+		n := len(part.Text)
+		on := keys && x.At >= at && x.At <= at+n
+		if on {
+			part.At = x.At - at
+		}
+		out = append(out, draw.Of(draw.Border, "│ ").Join(part.Draw(columns-1, on)))
+		at += n + 1
+	}
+	if len(out) > 8 && !keys {
+		out = append(out[:7:7], draw.Of(draw.Dim, fmt.Sprintf("│ … %d lines more", len(out)-7)))
+	}
+	return out
 }

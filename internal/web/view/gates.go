@@ -74,30 +74,6 @@ func asks(g *ralph.Approval) string {
 	return "It waits for you"
 }
 
-// approves says what comes of a yes and of a no.
-func approves(g *ralph.Approval) (yes, no string) {
-	switch g.Kind {
-	case ralph.ApprovalRequest, ralph.ApprovalOperation:
-		return "It is done at once.", "It is not done; the agent reads your reason and goes on."
-	case ralph.ApprovalTest:
-		return "The work counts as it is, on exactly this tree.", "The work goes back to its agent with your reason."
-	case ralph.ApprovalMerge:
-		return "The work is merged as it is.", "The merge is not made; your reason goes with it."
-	case ralph.ApprovalCommit:
-		if g.Detail != "" {
-			return "The commit is made, with exactly these settings.", "There is no commit: the work is put away."
-		}
-		return "The commit goes on what is checked out then.", "There is no commit: the work is put away."
-	case ralph.ApprovalPush:
-		return "The branch is pushed.", "The branch stays here, with its commit."
-	case ralph.ApprovalStart:
-		return "The session begins.", "The session ends."
-	case ralph.ApprovalStep:
-		return "The task is worked on.", "The task is skipped."
-	}
-	return "", ""
-}
-
 // whoAsks is who waits at a gate.
 func whoAsks(g *ralph.Approval, agent string) string {
 	switch {
