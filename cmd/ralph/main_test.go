@@ -19,8 +19,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
-// TestMain makes this test binary the ralph program of the scripts: under that name it runs
-// the very function that main runs.
+// TestMain puts ralph into PATH. For the race detector it is this test binary: under that name it
+// runs the very function that main runs.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "ralph" {
 		main()

@@ -5,9 +5,10 @@ package corpus
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // What .ci/run says to the tests.
@@ -39,9 +40,8 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin := filepath.Join(dir, "ralph")
-	build := exec.Command("go", "build", "-o", bin, "github.com/ralph-loop/ralph/cmd/ralph")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build ralph: %v\n%s", err, out)
+	if err := ralphtest.Build(bin); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if err := os.Setenv(envRalph, bin); err != nil {

@@ -25,37 +25,45 @@ type kindOfWork struct {
 func ordinaryWork() []kindOfWork {
 	return []kindOfWork{
 		{
-			"go", []string{"go", "version"},
+			"go",
+			[]string{"go", "version"},
 			map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums.go": "package sums\n\nfunc add(a, b int) int { return a + b }\n", "sums_test.go": "package sums\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif add(1, 2) != 3 {\n\t\tt.Fatal(\"no sum\")\n\t}\n}\n"},
 			"/cover.out", "go build ./... && go vet ./... && go test -count=1 -coverprofile=cover.out ./... && gofmt -l .",
 		},
 		{
-			"npm", []string{"npm", "--version"},
+			"npm",
+			[]string{"npm", "--version"},
 			map[string]string{"package.json": "{\"name\": \"sums\", \"version\": \"1.0.0\", \"scripts\": {\"build\": \"node -e \\\"fs.mkdirSync('dist', {recursive: true}); fs.writeFileSync('dist/app.js', '1')\\\"\", \"test\": \"node -e 0\"}, \"dependencies\": {\"part\": \"file:part\"}}\n", "part/package.json": "{\"name\": \"part\", \"version\": \"1.0.0\"}\n", "package-lock.json": "{\"name\": \"sums\", \"version\": \"1.0.0\", \"lockfileVersion\": 3, \"requires\": true, \"packages\": {\"\": {\"name\": \"sums\", \"version\": \"1.0.0\", \"dependencies\": {\"part\": \"file:part\"}}, \"node_modules/part\": {\"resolved\": \"part\", \"link\": true}, \"part\": {\"version\": \"1.0.0\"}}}\n"},
 			"node_modules\n/dist", "npm ci --offline --no-audit --no-fund && npm run build && NODE_ENV=production npm test && npm pack --dry-run && test -e node_modules/part && test -e dist/app.js",
 		},
 		{
-			"cargo", []string{"cargo", "--version"},
+			"cargo",
+			[]string{"cargo", "--version"},
 			map[string]string{"Cargo.toml": "[package]\nname = \"sums\"\nversion = \"1.0.0\"\nedition = \"2021\"\n", "src/lib.rs": "pub fn add(a: u32, b: u32) -> u32 { a + b }\n\n#[test]\nfn adds() { assert_eq!(add(1, 2), 3); }\n"},
 			"/target\n/Cargo.lock", "cargo build --offline && cargo test --offline --lib",
 		},
 		{
-			"pytest", []string{"pytest", "--version"},
+			"pytest",
+			[]string{"pytest", "--version"},
 			map[string]string{"test_password.py": "def test_secret(tmp_path):\n    (tmp_path / 'token').write_text('x')\n"},
 			"__pycache__\n.pytest_cache", "pytest -q -k 'password or secret'",
 		},
 		{
-			"script", []string{"tar", "--version"},
+			"script",
+			[]string{"tar", "--version"},
 			map[string]string{"ci.sh": "set -eu\nout=$(mktemp -d)\ntrap 'rm -rf \"$out\"' EXIT\nmkdir -p build/deploy\ntar -cf \"$out/release.tar\" ci.sh\nmv \"$out/release.tar\" build/deploy/\nchmod 600 build/deploy/release.tar\nfind build -name '*.tar' -exec tar -tf {} +\necho cached > \"${XDG_CACHE_HOME:-$HOME/.cache}/ci\"\n"},
 			"/build", "CI=true sh ci.sh",
 		},
 		{
-			"git", []string{"git", "--version"}, nil, "",
+			"git",
+			[]string{"git", "--version"},
+			nil, "",
 			"git stash -q -u && git stash pop -q && git checkout -q -b fix-NAME && echo NAME > notes-NAME.txt && git add notes-NAME.txt && git commit -qm 'Add password reset' && " +
 				"git checkout -q - && git merge -q --no-ff -m 'Merge the fix' fix-NAME && git branch -q -d fix-NAME && git log --oneline -3 && git diff --stat HEAD~1",
 		},
 		{
-			"make", []string{"make", "--version"},
+			"make",
+			[]string{"make", "--version"},
 			map[string]string{"Makefile": ".PHONY: all clean\nall: build/sums\nbuild/sums: sums.c.in\n\tmkdir -p build\n\tcp sums.c.in build/sums\nclean:\n\trm -rf build\n", "sums.c.in": "int main(void) { return 0; }\n"},
 			"/build", "make clean && make -j2 all && make -n all",
 		},

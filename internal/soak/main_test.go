@@ -4,12 +4,10 @@ package soak
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,17 +37,8 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin := filepath.Join(dir, "ralph")
-	build, err := os.StartProcess(goTool(), []string{"go", "build", "-o", bin, "github.com/ralph-loop/ralph/cmd/ralph"}, &os.ProcAttr{
-		Env: os.Environ(), Files: []*os.File{nil, os.Stderr, os.Stderr},
-	})
-	if err == nil {
-		var state *os.ProcessState
-		if state, err = build.Wait(); err == nil && !state.Success() {
-			err = errors.New("it failed")
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "build ralph:", err)
+	if err := ralphtest.Build(bin); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if err := os.Setenv(ralphPath, bin); err != nil {
@@ -65,20 +54,6 @@ func runTests(m *testing.M) int {
 const patience = 15 * time.Minute
 
 func binary() string { return os.Getenv(ralphPath) }
-
-func goTool() string {
-	if root := runtime.GOROOT(); root != "" { //nolint:staticcheck // the go command that runs these tests sets it
-		if path := filepath.Join(root, "bin", "go"); exists(path) {
-			return path
-		}
-	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if path := filepath.Join(dir, "go"); exists(path) {
-			return path
-		}
-	}
-	return "go"
-}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
