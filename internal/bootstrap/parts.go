@@ -23,6 +23,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/interceptor"
 	"github.com/ralph-loop/ralph/internal/livingdocs"
 	"github.com/ralph-loop/ralph/internal/outgoing"
@@ -56,6 +57,10 @@ type Parts struct {
 	models  *Models  // that are asked about threads; nil: the rules alone decide
 	// guidance are the models that make the guidance of threads; nil: there is none.
 	guidance *Models
+
+	// Fence is what every push goes through, where this is one of several that may be the one who
+	// pushes; nil: it is the only one.
+	Fence *push.Fence
 
 	Approvals, Why string // what gate.approvals comes to here, and why
 }
@@ -247,7 +252,7 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 	}
 	x.Signal = signalCommand(env, x.Env, p.Root)
 	x.Listen, x.Interceptor = interceptor.Listen, interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls), Lookups: new(shim.Lookups)}
-	x.Push = worktree.Pushing{Repo: p.Repo}.Push
+	x.Push = worktree.Pushing{Repo: p.Repo, Fence: p.Fence}.Push
 	x.Aliases = func(dir string) map[string]string { return worktree.GitAliases(dir, workspace.BaseEnv(env.Environ)) }
 	x.Reported, x.Checkout = interceptor.Reported, &worktree.Trees{Repo: p.Repo}
 	forChecks := p.CheckEnv(env)
@@ -267,7 +272,7 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 // Branches are the branches that specs go out on.
 func (p *Parts) Branches() outgoing.Branches {
 	land := p.Config.Land
-	return outgoing.Branches{Repo: p.Repo, Base: p.Config.BaseBranch, Redact: p.Redact, How: ralph.LandHow(land.How), PerTask: land.Per == "task", Name: land.Branch, Remote: land.Remote}
+	return outgoing.Branches{Repo: p.Repo, Fence: p.Fence, Base: p.Config.BaseBranch, Redact: p.Redact, How: ralph.LandHow(land.How), PerTask: land.Per == "task", Name: land.Branch, Remote: land.Remote}
 }
 
 // CheckEnv is the environment of checks and set-up commands.

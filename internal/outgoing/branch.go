@@ -25,7 +25,7 @@ func (p Branches) Open(ctx context.Context, in ralph.Outgoing) (onto, away strin
 	if err != nil {
 		return "", "", err
 	}
-	b := push.Branch{Repo: p.Repo, Remote: in.Remote, Name: in.Branch}
+	b := push.Branch{Repo: p.Repo, Remote: in.Remote, Name: in.Branch, Fence: p.Fence}
 	theirs := ""
 	if in.Tasks == "" { // else it stays here
 		if theirs, away, err = p.fetched(ctx, b); err != nil {
@@ -141,7 +141,7 @@ func (p Branches) push(ctx context.Context, in ralph.Publish) (ralph.Published, 
 	out := ralph.Published{Branch: in.Branch, Remote: in.Remote}
 	ctx, cancel := context.WithTimeout(ctx, longestRemote)
 	defer cancel()
-	b := push.Branch{Repo: p.Repo, Remote: in.Remote, Name: in.Branch}
+	b := push.Branch{Repo: p.Repo, Remote: in.Remote, Name: in.Branch, Fence: p.Fence}
 	for try := 1; ; try++ {
 		ours, err := refs.Tip(ctx, p.Repo, in.Branch)
 		if err == nil && ours == "" { // somebody deleted it here: the commit is still known

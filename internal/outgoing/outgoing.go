@@ -27,6 +27,7 @@ type Branches struct {
 	Repo   *git.Repo
 	Base   string // base_branch; "" is what is checked out
 	Redact *redact.Redactor
+	Fence  *push.Fence // each push goes through it; nil: whoever may push does
 
 	How     ralph.LandHow // land.how
 	PerTask bool          // land.per

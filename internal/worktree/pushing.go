@@ -45,7 +45,10 @@ func Disk(work string, env []string) lookup.Disk {
 }
 
 // Pushing is step.Executor.Push.
-type Pushing struct{ Repo *git.Repo }
+type Pushing struct {
+	Repo  *git.Repo
+	Fence *push.Fence // nil: whoever may push does
+}
 
 // Push does what a call of git asks for, by the commits that it comes to. What would lose
 // something of the remote is allowed by name first.
@@ -71,7 +74,7 @@ func (p Pushing) Push(ctx context.Context, dir string, argv []string, allow func
 			return "", shim.ExitHeld, err
 		}
 	}
-	said, code, err := push.Run(ctx, p.Repo, plan)
+	said, code, err := push.Run(ctx, p.Repo, plan, p.Fence)
 	if err == nil && code == 0 {
 		err = push.Note(ctx, p.Repo, at, plan)
 	}

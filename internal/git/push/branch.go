@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
@@ -19,6 +20,7 @@ type Branch struct {
 	Repo   *git.Repo
 	Remote string
 	Name   string // without refs/heads/
+	Fence  *Fence // nil: whoever may push does
 }
 
 func (b Branch) check() error {
@@ -108,11 +110,25 @@ func (b Branch) Push(ctx context.Context, commit string) error {
 	if err != nil {
 		return fmt.Errorf("push %s to %s: %w", b.Name, b.Remote, err)
 	}
+	if b.Fence == nil {
+		err = b.send(ctx, url, commit, nil)
+	} else {
+		err = b.Fence.guard(ctx, url, func(options []string, spec string) error { return b.send(ctx, url, commit, options, spec) })
+	}
+	if err != nil {
+		return fmt.Errorf("push %s to %s: %w", b.Name, b.Remote, err)
+	}
+	return b.note(ctx, commit)
+}
+
+// send pushes the branch, and more beside it.
+func (b Branch) send(ctx context.Context, url, commit string, options []string, more ...string) error {
 	r := b.Repo
 	var words string
 	var code int
-	err = beside(ctx, r, r.Common(), func(at string) error {
-		out, errs, res, err := r.Outside(ctx, at, pushEnv(r, at), "push", "--porcelain", "--no-verify", "--", url, commit+":refs/heads/"+b.Name)
+	err := beside(ctx, r, r.Common(), func(at string) error {
+		args := slices.Concat([]string{"push", "--porcelain", "--no-verify"}, options, []string{"--", url, commit + ":refs/heads/" + b.Name}, more)
+		out, errs, res, err := r.Outside(ctx, at, pushEnv(r, at), args...)
 		words, code = string(out)+string(errs), res.Code
 		if err == nil && res.Ended != proc.EndedSelf {
 			err = errors.New("git did not end by itself")
@@ -120,14 +136,12 @@ func (b Branch) Push(ctx context.Context, commit string) error {
 		return err
 	})
 	switch {
-	case err != nil:
-		return fmt.Errorf("push %s to %s: %w", b.Name, b.Remote, err)
-	case code == 0:
-		return b.note(ctx, commit)
+	case err != nil || code == 0:
+		return err
 	case strings.Contains(words, "fetch first") || strings.Contains(words, "non-fast-forward"):
-		return fmt.Errorf("push %s to %s: %w", b.Name, b.Remote, ErrMoved)
+		return ErrMoved
 	}
-	return fmt.Errorf("push %s to %s: %s", b.Name, b.Remote, lastWords(strings.ReplaceAll(words, url, b.Remote)))
+	return errors.New(lastWords(strings.ReplaceAll(words, url, b.Remote)))
 }
 
 // lastWords are what git says at the end, in one line.
@@ -144,6 +158,9 @@ func lastWords(words string) string {
 
 // Address is where the remote is.
 func (b Branch) Address(ctx context.Context) (string, error) { return b.address(ctx, false) }
+
+// PushAddress is where pushes to the remote go.
+func (b Branch) PushAddress(ctx context.Context) (string, error) { return b.address(ctx, true) }
 
 // address is where the remote is.
 func (b Branch) address(ctx context.Context, push bool) (string, error) {

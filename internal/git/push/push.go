@@ -259,7 +259,8 @@ func destination(ref Ref, full string, has map[string]string) string {
 
 // Run does what a plan says and nothing else: each reference goes from the commit that the
 // plan found to the one that it named, or git refuses. It returns what git says.
-func Run(ctx context.Context, r *git.Repo, plan Plan) (said string, code int, err error) {
+// A fence that stands around the remote is minded.
+func Run(ctx context.Context, r *git.Repo, plan Plan, fence *Fence) (said string, code int, err error) {
 	if len(plan.Steps) == 0 {
 		return "Everything up-to-date\n", 0, nil
 	}
@@ -275,19 +276,40 @@ func Run(ctx context.Context, r *git.Repo, plan Plan) (said string, code int, er
 		args = append(args, "--force-with-lease="+s.Ref+":"+s.Old)
 		specs = append(specs, s.New+":"+s.Ref)
 	}
-	args = append(append(args, "--", plan.URL), specs...)
-	err = beside(ctx, r, plan.common, func(at string) error {
-		out, errs, res, err := r.Outside(ctx, at, pushEnv(r, at), args...)
-		said, code = string(errs)+string(out), res.Code
-		if err == nil && res.Ended != proc.EndedSelf {
-			err = errors.New("git did not end by itself")
-		}
-		return err
-	})
-	if err != nil {
+	failed := errors.New("git has said why")
+	push := func(options []string, more ...string) error {
+		return beside(ctx, r, plan.common, func(at string) error {
+			out, errs, res, err := r.Outside(ctx, at, pushEnv(r, at), slices.Concat(args, options, []string{"--", plan.URL}, specs, more)...)
+			said, code = withoutFence(string(errs)+string(out)), res.Code
+			switch {
+			case err == nil && res.Ended != proc.EndedSelf:
+				err = errors.New("git did not end by itself")
+			case err == nil && code != 0:
+				err = failed
+			}
+			return err
+		})
+	}
+	if fence.at(plan.URL) == nil || plan.pushing.Dry {
+		err = push(nil)
+	} else {
+		err = fence.guard(ctx, plan.URL, func(options []string, spec string) error { return push(options, spec) })
+	}
+	if err != nil && !errors.Is(err, failed) {
 		return said, 1, fmt.Errorf("push to %s: %w", plan.Remote, err)
 	}
 	return said, code, nil
+}
+
+// withoutFence is what git says without the refs that nobody asked for.
+func withoutFence(words string) string {
+	var kept []string
+	for line := range strings.Lines(words) {
+		if !strings.Contains(line, FenceSpace) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
 }
 
 // Note notes in the repository what a remote has now, as git does after a push of its own:

@@ -30,7 +30,7 @@ func TestAPushKeepsTheFileOfSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said, code, err := Run(t.Context(), b.repo, plan); err != nil || code != 0 {
+		if said, code, err := Run(t.Context(), b.repo, plan, nil); err != nil || code != 0 {
 			t.Fatalf("%d %v: %s", code, err, said)
 		}
 		return Note(t.Context(), b.repo, b.Dir, plan)

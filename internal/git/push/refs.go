@@ -14,8 +14,9 @@ import (
 // The person's own settings and credentials are used, none of the repository's: an agent may have
 // written them.
 type Refs struct {
-	Repo *git.Repo
-	URL  string
+	Repo  *git.Repo
+	URL   string
+	Fence *Fence // nil: whoever may push does
 }
 
 // AddressOf is where a remote is, by its name; an address stays as it is.
@@ -39,10 +40,19 @@ func (p Refs) Send(ctx context.Context, specs ...string) error {
 			specs[i] = s
 		}
 	}
-	err := beside(ctx, p.Repo, p.Repo.Common(), func(at string) error {
-		_, err := said(ctx, p.Repo, at, pushEnv(p.Repo, at), append([]string{"push", "-q", "--no-verify", "--", p.URL}, specs...)...)
-		return err
-	})
+	push := func(options []string, more ...string) error {
+		return beside(ctx, p.Repo, p.Repo.Common(), func(at string) error {
+			args := slices.Concat([]string{"push", "-q", "--no-verify"}, options, []string{"--", p.URL}, specs, more)
+			_, err := said(ctx, p.Repo, at, pushEnv(p.Repo, at), args...)
+			return err
+		})
+	}
+	var err error
+	if p.Fence == nil {
+		err = push(nil)
+	} else {
+		err = p.Fence.guard(ctx, p.URL, func(options []string, spec string) error { return push(options, spec) })
+	}
 	if err != nil {
 		return fmt.Errorf("push to the remote that all machines reach: %w", err)
 	}
