@@ -200,9 +200,10 @@ func screenLayers() map[string][]string {
 // fleetLayers are work on other machines, which only the program ralph-fleet has.
 func fleetLayers() map[string][]string {
 	return map[string][]string{
-		"internal/fleetcmd": {"R", "internal/action", "internal/config", "internal/exit", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
-		"internal/fleet":    {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
-		"cmd/ralph-fleet":   {"internal/cli", "internal/fleetcmd", "internal/fleet", "internal/version", "internal/workspace"},
+		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
+		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/lease", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
+		"internal/fleet/lease": {},
+		"cmd/ralph-fleet":      {"internal/cli", "internal/fleetcmd", "internal/fleet", "internal/version", "internal/workspace"},
 	}
 }
 

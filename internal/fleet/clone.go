@@ -317,7 +317,7 @@ func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *
 	if err != nil {
 		return Out{}, err
 	}
-	n := note{Version: c.w.env.Version, Branch: place.Branch, Dir: j.note.Dir, Task: j.note.Task, Where: c.w.o.Name, Files: map[string][]byte{}, SentAt: time.Now()}
+	n := note{Version: c.w.env.Version, Branch: place.Branch, Dir: j.note.Dir, Task: j.note.Task, Where: c.w.o.Name, Lease: in.Lease, Files: map[string][]byte{}, SentAt: time.Now()}
 	if n.Facts, err = encodeFacts(redacted(parts, facts)); err != nil {
 		return Out{}, err
 	}
@@ -332,7 +332,7 @@ func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *
 	if err != nil {
 		return Out{}, err
 	}
-	out := Out{Ref: outRef(in.Journal, keyOf(in.Ref), attempt), Commit: commit, Worker: c.w.o.Name}
+	out := Out{Ref: outRef(in.Journal, keyOf(in.Ref), attempt), Commit: commit, Worker: c.w.o.Name, Lease: in.Lease}
 	return out, (push.Refs{Repo: c.repo, URL: c.url}).Send(ctx, commit+":"+out.Ref)
 }
 

@@ -19,7 +19,6 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
 	"github.com/ralph-loop/ralph/internal/git/push"
@@ -48,6 +47,7 @@ const BeatVar = "RALPH_FLEET_HEARD"
 // else here.
 type Doer struct {
 	in      session.FleetIn
+	hold    *hold // the lease
 	client  client.Client
 	seal    sealer
 	server  Server
@@ -58,21 +58,26 @@ type Doer struct {
 
 var _ hook.Does = (*Doer)(nil)
 
-// Begin implements session.Fleet.
-func (p Program) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func(), error) {
-	c := in.Parts.Config.Fleet
-	d := &Doer{in: in, server: Server{At: fleetcmd.At{Address: in.Address}.Settled(in.Parts.Config), Environ: in.Env.Environ}, beat: heard}
-	if words := d.server.env(BeatVar); words != "" {
-		var err error
-		if d.beat, err = time.ParseDuration(words); err != nil || d.beat < time.Second {
-			return nil, nil, &ralph.Refusal{Why: BeatVar + "=" + words + " is no time of a second or more", Hint: "say it like 15s", Kind: ralph.ErrUsage}
-		}
+// beatOf is how long nothing may be heard of who takes part.
+func beatOf(s Server) (time.Duration, error) {
+	words := s.env(BeatVar)
+	if words == "" {
+		return heard, nil
 	}
-	var err error
-	if d.url, err = remote(ctx, in.Parts.Repo, c.Remote); err != nil {
+	beat, err := time.ParseDuration(words)
+	if err != nil || beat < time.Second {
+		return 0, &ralph.Refusal{Why: BeatVar + "=" + words + " is no time of a second or more", Hint: "say it like 15s", Kind: ralph.ErrUsage}
+	}
+	return beat, nil
+}
+
+// Begin implements session.Claim.
+func (h *hold) Begin(_ context.Context, in session.FleetIn) (hook.Does, func(), error) {
+	if err := h.tellOf(in.Lost); err != nil {
 		return nil, nil, err
 	}
-	d.journal = in.Journal.State().Journal
+	d := &Doer{in: in, hold: h, server: h.server, beat: h.beat, url: h.url, journal: in.Journal.State().Journal}
+	var err error
 	if d.client, d.seal, err = d.server.dial("coordinator " + d.journal); err != nil {
 		return nil, nil, err
 	}
@@ -155,9 +160,11 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 	id := workflowID(d.server.queue(), d.journal, t.ID, k)
 	m := d.remembered(t.ID)
 	var run client.WorkflowRun
+	begun := false
 	err = again(ctx, func() (err error) {
 		if run, err = d.attach(ctx, id); err == nil && run == nil {
 			run, err = d.begin(ctx, s, t, step, k, id, &m)
+			begun = err == nil
 		}
 		return err
 	})
@@ -166,13 +173,13 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 	}
 	var out Out
 	if err := outcome(ctx, run, &out); err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && d.hold.ended() == nil { // who has lost the lease takes the outcome when it has it again
 			d.giveUp(id)
 		}
 		return nil, err
 	}
 	m.Refs = append(m.Refs, out.Ref)
-	return d.take(ctx, t, k, out, m)
+	return d.take(ctx, t, k, out, m, begun)
 }
 
 // attach finds a step that is under way, or whose outcome nobody has taken.
@@ -216,7 +223,7 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 	}
 	in := In{
 		Repo: d.url, Ref: inRef(d.journal, k), Commit: commit, Journal: d.journal, Task: string(t.ID), Step: step.StepName(), Base: d.server.queue(),
-		Queue: anyQueue(d.server.queue()), Limit: longest, Beat: d.beat, Patient: patient,
+		Queue: anyQueue(d.server.queue()), Lease: d.hold.number(), Held: d.hold.id, Limit: longest, Beat: d.beat, Patient: patient,
 	}
 	switch step := step.(type) {
 	case ralph.Turn:
@@ -248,12 +255,17 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 
 // send pushes; what is to go and is gone already is no reason to stay.
 func (d *Doer) send(ctx context.Context, specs []string) error {
-	refs := push.Refs{Repo: d.in.Parts.Repo, URL: d.url}
+	refs := d.refs()
 	err := refs.Send(ctx, specs...)
-	if err != nil && len(specs) > 1 {
+	if err != nil && len(specs) > 1 && !errors.Is(err, push.ErrFenced) {
 		return refs.Send(ctx, specs[0])
 	}
 	return err
+}
+
+// refs are those of the remote, behind the fence.
+func (d *Doer) refs() push.Refs {
+	return push.Refs{Repo: d.in.Parts.Repo, URL: d.url, Fence: d.in.Parts.Fence}
 }
 
 // note is what goes with the files.
@@ -295,8 +307,9 @@ func (d *Doer) giveUp(id string) {
 }
 
 // take brings what came of a step: files of the turn, the worktree as it is there, the facts.
-// It may be done again after a crash.
-func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m memory) ([]ralph.Fact, error) {
+// It may be done again after a crash. A step that was begun just now has its outcome from this lease, one
+// that was found from this or one before.
+func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m memory, begun bool) ([]ralph.Fact, error) {
 	if keyOf(out.Ref) != k || !strings.HasPrefix(out.Ref, refsOf(d.journal)) {
 		return nil, fmt.Errorf("worker %s answers with %s, which is none of this step's", out.Worker, out.Ref)
 	}
@@ -304,7 +317,7 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 	if err != nil {
 		return nil, err
 	}
-	if err := (push.Refs{Repo: d.in.Parts.Repo, URL: d.url}).Bring(ctx, out.Ref, out.Commit); err != nil {
+	if err := d.refs().Bring(ctx, out.Ref, out.Commit); err != nil {
 		return nil, err
 	}
 	place, sealed, err := carry.Unpack(ctx, repo, out.Commit)
@@ -312,8 +325,12 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 		return nil, err
 	}
 	n, err := decodeNote(sealed, d.seal)
-	if err == nil && n.Task != t.ID {
+	switch now := d.hold.number(); {
+	case err != nil:
+	case n.Task != t.ID:
 		err = fmt.Errorf("worker %s answers about %s", out.Worker, n.Task)
+	case n.Lease != out.Lease || n.Lease > now || begun && n.Lease != now:
+		err = fmt.Errorf("worker %s answers for lease %d with what was done for lease %d, and this coordinator has lease %d", out.Worker, out.Lease, n.Lease, now)
 	}
 	if err != nil {
 		return nil, err
@@ -383,7 +400,7 @@ func (d *Doer) close(workers ...worker.Worker) {
 	d.client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	refs := push.Refs{Repo: d.in.Parts.Repo, URL: d.url}
+	refs := d.refs()
 	left, err := refs.List(ctx, refsOf(d.journal))
 	if err == nil && len(left) > 0 {
 		for i := range left {

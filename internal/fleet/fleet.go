@@ -22,7 +22,7 @@ import (
 
 // format counts the changes of what travels. Who has another one has other queues, and is never
 // given a step that it would misread.
-const format = 1
+const format = 2
 
 // revision is what must be the same at the coordinator and at a worker.
 func revision() string { return fmt.Sprintf("%d.%d.%d", format, ralph.FoldVersion, policy.Revision) }
@@ -54,6 +54,8 @@ type In struct {
 	Task    string        // for people who look at Temporal
 	Step    string        // likewise
 	Queue   string        // who can carry it out
+	Held    string        // the lease of the coordinator
+	Lease   int64         // its number
 	Prefer  string        // the queue of the worker that has the tree; "" for none
 	Base    string        // the configured queue
 	Limit   time.Duration // of one attempt
@@ -66,6 +68,7 @@ type Out struct {
 	Ref    string
 	Commit string
 	Worker string
+	Lease  int64 // for which it was done
 }
 
 // key is what makes a step the same one after a restart of the coordinator: the task, how far it

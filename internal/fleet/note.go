@@ -40,6 +40,7 @@ type note struct {
 	// Back: the outcome.
 	Facts []json.RawMessage `json:",omitempty"`
 	Where string            `json:",omitempty"` // who did it
+	Lease int64             `json:",omitempty"` // for which
 }
 
 // maxNote bounds what a note may be when it is open: records of turns are bounded each, too.

@@ -39,6 +39,13 @@ type Worker struct {
 
 	mu     sync.Mutex
 	clones map[string]*clone // by folder
+	leases map[string]newest // by lease
+}
+
+// newest is the newest holder of a lease that a worker has seen.
+type newest struct {
+	number  int64
+	journal string
 }
 
 // announced is what a worker says of itself, as its identity at the server.
@@ -54,7 +61,7 @@ type announced struct {
 
 // Worker implements fleetcmd.Fleet: it works until ctx ends, or it is drained.
 func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.WorkerOptions) error {
-	w := &Worker{env: env, o: o, clones: map[string]*clone{}, slots: newSlots(o.Slots), hands: make(chan struct{}, o.Slots), server: Server{At: o.At, Environ: env.Environ}}
+	w := &Worker{env: env, o: o, clones: map[string]*clone{}, leases: map[string]newest{}, slots: newSlots(o.Slots), hands: make(chan struct{}, o.Slots), server: Server{At: o.At, Environ: env.Environ}}
 	for _, repo := range o.Repos {
 		if err := checkURL(repo); err != nil {
 			return err
@@ -217,6 +224,9 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 	if !slices.Contains(w.o.Repos, in.Repo) {
 		return Out{}, temporal.NewApplicationError(fmt.Sprintf("worker %s does not work for %s: it was started with --repo %s", w.o.Name, in.Repo, strings.Join(w.o.Repos, ", ")), "repo")
 	}
+	if err := w.mind(in); err != nil {
+		return Out{}, err
+	}
 	began := time.Now()
 	attempt := activity.GetInfo(ctx)
 	stop := beat(ctx, in.Beat)
@@ -247,6 +257,19 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 	}
 	said := fmt.Sprintf("%s/%s/%s", attempt.WorkflowExecution.ID, attempt.ActivityID, shortAttempt(attempt))
 	return c.carry(ctx, in, said, shortAttempt(attempt))
+}
+
+// mind refuses a step of a coordinator after which another one has got the lease. A step that it began
+// in an earlier lease of its own is none of those.
+func (w *Worker) mind(in In) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known := w.leases[in.Held]; in.Lease >= known.number {
+		w.leases[in.Held] = newest{in.Lease, in.Journal}
+	} else if known.journal != in.Journal {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("its coordinator has lease %d, and another one has lease %d by now", in.Lease, known.number), "lease", nil)
+	}
+	return nil
 }
 
 // shortAttempt names one attempt at a step as no other is.

@@ -93,5 +93,6 @@ func register(r registry) {
 	r.RegisterWorkflowWithOptions(step, workflow.RegisterOptions{Name: stepWorkflow})
 	r.RegisterWorkflowWithOptions(talk, workflow.RegisterOptions{Name: talkWorkflow})
 	r.RegisterWorkflowWithOptions(look, workflow.RegisterOptions{Name: lookWorkflow})
+	r.RegisterWorkflowWithOptions(holdLease, workflow.RegisterOptions{Name: leaseWorkflow})
 	r.RegisterWorkflowWithOptions(act, workflow.RegisterOptions{Name: actWorkflow})
 }

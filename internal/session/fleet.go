@@ -2,9 +2,15 @@ package session
 
 import (
 	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/hook"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -14,9 +20,21 @@ import (
 
 // Fleet carries steps out on other machines.
 type Fleet interface {
+	// Claim waits until this process may be the coordinator of the repository: one at a time is.
+	// What of in is known before the work begins is in it.
+	Claim(ctx context.Context, in FleetIn) (Claim, error)
+}
+
+// Claim is the right to be the coordinator. From then on each push of the session's parts is
+// refused by the remote when another one has got the right.
+type Claim interface {
 	// Begin takes part in the fleet. The doer has what can travel carried out there, and all else
 	// by Here; leave is called when the work is over.
 	Begin(ctx context.Context, in FleetIn) (doer hook.Does, leave func(), err error)
+	// SameCheckout reports whether who had the right before worked in this very checkout.
+	SameCheckout() bool
+	// Leave gives the right back.
+	Leave()
 }
 
 // FleetIn is what a fleet needs of a session.
@@ -29,6 +47,8 @@ type FleetIn struct {
 	Flags   map[string]string
 	Address string // said on the command line, "" for the settings'
 	Note    func(format string, args ...any)
+	Locked  bool        // this process has the session lock
+	Lost    func(error) // another coordinator works now: the work has to end
 }
 
 // OnFleet has the session's tasks worked on by the workers of a fleet: each in a worktree.
@@ -42,10 +62,84 @@ func (x *Session) doer(ctx context.Context, here *step.Executor) (hook.Does, fun
 	if x.fleet == nil {
 		return here, func() {}, nil
 	}
-	if !x.isolated {
-		return nil, nil, &ralph.Refusal{Why: "a fleet works in worktrees, and this session works in your checkout", Hint: "leave out --fleet, --simple or --dry-run", Kind: ralph.ErrUsage}
-	}
-	return x.fleet.Begin(ctx, FleetIn{
+	return x.claim.Begin(ctx, x.fleetIn(here))
+}
+
+func (x *Session) fleetIn(here hook.Does) FleetIn {
+	return FleetIn{
 		Env: x.Env, Parts: x.Parts, Policy: x.policy, Journal: x.journal, Here: here, Flags: x.Flags, Address: x.fleetAt, Note: x.console.Note,
-	})
+		Locked: x.lock != nil, Lost: x.end,
+	}
+}
+
+// end ends all work at once, for a cause.
+func (x *Session) end(cause error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.force != nil {
+		x.force(cause)
+	}
+}
+
+// lookEach is how soon it is seen that an engine has ended whose end nobody tells.
+const lookEach = time.Second
+
+// takePlace makes this process the engine. The coordinator of a fleet waits for that: until it is
+// the only one of the repository, and until the engine in this checkout that was it before has ended.
+func (x *Session) takePlace(ctx context.Context) error {
+	err := x.lockNow()
+	if x.fleet == nil || err != nil && !errors.Is(err, ralph.ErrLocked) {
+		return err
+	}
+	if !x.isolated {
+		return &ralph.Refusal{Why: "a fleet works in worktrees, and this session works in your checkout", Hint: "leave out --fleet, --simple or --dry-run", Kind: ralph.ErrUsage}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	claim, claimErr := x.fleet.Claim(ctx, x.fleetIn(nil))
+	if claimErr != nil {
+		return x.left(ctx, claimErr)
+	}
+	x.claim = claim
+	if err == nil || !claim.SameCheckout() {
+		return err
+	}
+	x.console.Note("%v; it is the coordinator no more, and this one begins when it has ended (Ctrl+C leaves)", err)
+	for errors.Is(err, ralph.ErrLocked) {
+		select {
+		case <-ctx.Done():
+			return x.left(ctx, err)
+		case <-time.After(lookEach):
+			err = x.lockNow()
+		}
+	}
+	return err
+}
+
+// lockNow takes the lock, or has none.
+func (x *Session) lockNow() error {
+	err := x.takeLock()
+	if err != nil {
+		x.lock = nil
+	}
+	return err
+}
+
+// left is the end of waiting: a person's, or what went wrong.
+func (x *Session) left(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	x.console.Note("nothing was begun")
+	return exit.Error{Code: exit.Interrupted}
+}
+
+// leavePlace gives back what takePlace took.
+func (x *Session) leavePlace() {
+	if x.claim != nil {
+		x.claim.Leave()
+	}
+	if x.lock != nil {
+		_ = x.lock.Unlock()
+	}
 }

@@ -79,6 +79,7 @@ type Session struct {
 
 	fleet   Fleet  // nil: all steps are carried out here
 	fleetAt string // where it is, "" for the settings'
+	claim   Claim  // to be its coordinator; nil before that
 }
 
 // forced is the cause of an end at once: the second Ctrl+C. Processes
@@ -137,10 +138,10 @@ func (x *Session) Run(ctx context.Context) error {
 		return err
 	}
 	defer x.CloseWeb() // after the lock is free, so that open pages show that the work has ended
-	if err := x.takeLock(); err != nil {
+	defer x.leavePlace()
+	if err := x.takePlace(ctx); err != nil {
 		return err
 	}
-	defer func() { _ = x.lock.Unlock() }()
 	defer x.CloseAgents()
 	x.openWeb(ctx)
 	defer x.endNotices(noticeLimit)
