@@ -392,12 +392,11 @@ func (d *Doer) remember(id ralph.TaskID, m memory) error {
 }
 
 // close takes part no more, and clears the refs of steps that are over away. What it cannot clear
-// the end of the next session does.
-func (d *Doer) close(workers ...worker.Worker) {
-	for _, w := range workers {
-		w.Stop()
-	}
-	d.client.Close()
+// the end of the next session does. Whoever ended the session from elsewhere hears of it meanwhile.
+func (d *Doer) close(steps, people worker.Worker) {
+	defer d.client.Close()
+	defer people.Stop()
+	steps.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	refs := d.refs()
