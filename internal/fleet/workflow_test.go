@@ -85,8 +85,8 @@ func TestStepIsGivenUp(t *testing.T) {
 	}
 }
 
-// A coordinator of this build goes on with steps that were begun by an older one: histories of
-// real runs, one of them with a worker that was killed (kill -9) in the middle.
+// A coordinator of this build goes on with what was begun by an older one: histories of real runs,
+// a step whose worker was killed (kill -9) in the middle, and a lease whose holder was.
 func TestHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	list, err := filepath.Glob("testdata/histories/*.json")
