@@ -136,7 +136,7 @@ func (r *Runner) Sweep(ctx context.Context) ([]Swept, error) {
 	}
 	var swept []Swept
 	for _, e := range gone {
-		if Alive(e.Pid, e.Start) {
+		if e.Pid != 0 && Alive(e.Pid, e.Start) {
 			for pid, args := range groupOf(e.Pid) {
 				swept = append(swept, Swept{Pid: pid, Args: args})
 			}

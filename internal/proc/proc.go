@@ -222,6 +222,13 @@ func (p *process) start() error {
 	if p.io, err = openStreams(p.c, p.cmd, &p.runner.bufs); err != nil {
 		return err
 	}
+	if p.c.Tracked {
+		if err := p.runner.registry.announce(p.nonce, p.c.Args[0]); err != nil {
+			p.io.started()
+			p.io.abandon()
+			return err
+		}
+	}
 	p.began = time.Now()
 	if p.c.Tracked || p.c.Tied {
 		p.runner.starter.hold()
@@ -233,6 +240,9 @@ func (p *process) start() error {
 	if err != nil {
 		p.io.abandon()
 		p.release()
+		if p.c.Tracked {
+			p.runner.registry.remove(p.nonce)
+		}
 		return explainStart(p.cmd.Path, p.c, err)
 	}
 	p.reap = sync.OnceValue(func() error {

@@ -416,3 +416,55 @@ func TestChildren(t *testing.T) {
 		}
 	}
 }
+
+// An engine may be killed in the moment after it has started a process, when all that is known of
+// it is the nonce in its environment. So the nonce is written down before: bubblewrap, killed with
+// the engine right after its fork, leaves a child that waits for it for ever.
+func TestRegisteredBeforeItStarts(t *testing.T) {
+	dir := t.TempDir()
+	r := NewRunner(dir)
+	r.starter.hold()
+	defer r.starter.letGo()
+	busy, free := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = r.starter.do(func() error { close(busy); <-free; return nil })
+	}()
+	<-busy
+	ended := make(chan error, 1)
+	go func() {
+		c := sh("true")
+		c.Tracked = true
+		_, err := r.Run(t.Context(), c)
+		ended <- err
+	}()
+	var list []string
+	for end := time.Now().Add(10 * time.Second); len(list) == 0 && time.Now().Before(end); {
+		list, _ = filepath.Glob(filepath.Join(dir, "*.json"))
+	}
+	if len(list) != 1 {
+		t.Errorf("%d entries before the start, want 1", len(list))
+	}
+	close(free)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if list, _ := filepath.Glob(filepath.Join(dir, "*")); len(list) != 0 {
+		t.Errorf("left in the registry: %v", list)
+	}
+}
+
+// What cannot be started leaves no entry.
+func TestNotStartedIsNotRegistered(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script")
+	if err := os.WriteFile(script, []byte("#!/nowhere/at/all\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := NewRunner(filepath.Join(dir, "procs")).Run(t.Context(), Command{Args: []string{script}, Env: env(), Tracked: true})
+	if err == nil {
+		t.Error("a script without its interpreter was run")
+	}
+	if list, _ := filepath.Glob(filepath.Join(dir, "procs/*")); len(list) != 0 {
+		t.Errorf("left in the registry: %v", list)
+	}
+}

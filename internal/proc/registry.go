@@ -13,7 +13,7 @@ import (
 
 // entry is one tracked process on disk: <nonce>.json in the registry folder.
 type entry struct {
-	Pid         int    `json:"pid"`
+	Pid         int    `json:"pid"`   // 0: it is about to be started
 	Start       string `json:"start"` // Identity of Pid
 	Nonce       string `json:"nonce"` // its NonceVar
 	Program     string `json:"program"`
@@ -50,8 +50,13 @@ func (g *registry) open() error {
 
 func (g *registry) file(nonce string) string { return filepath.Join(g.dir, nonce+".json") }
 
-// add writes the entry in one rename, so that it is whole or not there. It is
-// not synced: after a power cut there is no process left to find.
+// announce writes the entry of a process that is about to be started: an engine that is killed
+// right after it leaves nobody who knows its nonce, else.
+func (g *registry) announce(nonce, program string) error {
+	return g.write(entry{Nonce: nonce, Program: program})
+}
+
+// add completes the entry by the process.
 func (g *registry) add(pid int, nonce, program string) error {
 	if g.dir == "" {
 		return nil
@@ -60,7 +65,18 @@ func (g *registry) add(pid int, nonce, program string) error {
 	if err != nil {
 		return fmt.Errorf("identify %s: %w", program, err)
 	}
-	b, err := json.Marshal(entry{pid, start, nonce, program, os.Getpid(), g.start})
+	return g.write(entry{Pid: pid, Start: start, Nonce: nonce, Program: program})
+}
+
+// write writes an entry of this engine in one rename, so that it is whole or not there. It is
+// not synced: after a power cut there is no process left to find.
+func (g *registry) write(e entry) error {
+	if g.dir == "" {
+		return nil
+	}
+	nonce, program := e.Nonce, e.Program
+	e.EnginePid, e.EngineStart = os.Getpid(), g.start
+	b, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("register %s: %w", program, err)
 	}
