@@ -134,11 +134,11 @@ func inPlan(m *Model) bool {
 // onThread reports whether the chosen row has a switch: a thread that goes on by itself, or would.
 func onThread(m *Model) bool { return m.switchOf() != nil }
 
-// switchOf is what the switch of the chosen thread does now, nil for none.
+// switchOf is what the switch of the chosen thread does now, nil for none. What goes past a stop
+// condition is asked for only where nothing else lets it go on.
 func (m *Model) switchOf() *action.Available {
-	for i, o := range m.offers {
-		switch o.Action {
-		case "thread-pause", "thread-resume", "thread-continue":
+	for _, name := range []string{"thread-pause", "thread-resume", "thread-continue"} {
+		if i := slices.IndexFunc(m.offers, func(o action.Available) bool { return o.Action == name }); i >= 0 {
 			return &m.offers[i]
 		}
 	}
