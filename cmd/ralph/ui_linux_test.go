@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/vt"
 	"golang.org/x/sys/unix"
@@ -36,6 +37,7 @@ type terminal struct {
 	began time.Time
 	ahead time.Duration // that a reader gets to look, in a recording
 	cast  bytes.Buffer  // the recording, as asciinema has it
+	half  []byte        // a sign that is to come whole
 }
 
 // openTerminalIn starts a command in a folder, in a terminal of a size.
@@ -68,12 +70,26 @@ func (x *terminal) read() {
 		x.mu.Lock()
 		_, _ = x.emulator.Write(b[:n])
 		x.raw.Write(b[:n])
-		event, _ := json.Marshal([]any{(time.Since(x.began) + x.ahead).Seconds(), "o", string(b[:n])})
-		x.cast.Write(append(event, '\n'))
+		x.record(b[:n])
 		close(x.moved)
 		x.moved = make(chan struct{})
 		x.mu.Unlock()
 	}
+}
+
+// record adds to the recording what was read. A sign of which only the beginning has come waits for
+// the rest of it.
+func (x *terminal) record(b []byte) {
+	b = append(x.half, b...)
+	whole := len(b)
+	for i := max(0, whole-utf8.UTFMax); i < whole; i++ {
+		if utf8.RuneStart(b[i]) && !utf8.FullRune(b[i:]) {
+			whole = i
+		}
+	}
+	x.half = bytes.Clone(b[whole:])
+	event, _ := json.Marshal([]any{(time.Since(x.began) + x.ahead).Seconds(), "o", string(b[:whole])})
+	x.cast.Write(append(event, '\n'))
 }
 
 func (x *terminal) resize(columns, rows int) {

@@ -14,7 +14,7 @@ import (
 )
 
 // The screen over a running engine, in a terminal: pause, diff, time, sizes, an engine that is
-// killed and started again, and a terminal that is given back approve with the change and the command before one's eyes, a conflict
+// killed and started again, and a terminal that is given back; approve with the change and the command before one's eyes, a conflict
 // answered (A-030, A-097, A-118, E-086).
 func TestScreen(t *testing.T) {
 	ralph, err := exec.LookPath("ralph")
@@ -145,7 +145,7 @@ func TestCast(t *testing.T) {
 	x.want("Autopilot Running")
 	show("1", "1 Slots 3", "follows")
 	show("p", "Paus", "u undo")
-	show("u", "Autopilot Running")
+	show("u", "Autopilot Running", "✓ Going on")
 	show("2", "✓ t-mend")
 	show("]]]", "+echo 'till 1'")
 	show("?", "Keys", "type to filter")
@@ -175,6 +175,7 @@ func TestCast(t *testing.T) {
 	if err := <-x.ended; err != nil {
 		t.Fatal(err)
 	}
+	x.want("The demo's repository is kept") // its last bytes may be under way
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	head := `{"version": 2, "width": 110, "height": 30, "title": "ralph demo --parallel --ui", "env": {"TERM": "xterm-256color"}}` + "\n"
