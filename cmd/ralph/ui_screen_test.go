@@ -24,7 +24,6 @@ func TestScreen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "demo")
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm-256color", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
 	x := openTerminal(t, 100, 30, environ, ralph, "demo", "--parallel", "--ui", "--dir", dir)
-	before := x.modes()
 	run := func(args ...string) []byte {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), ralph, append([]string{"-C", dir}, args...)...)
@@ -36,15 +35,15 @@ func TestScreen(t *testing.T) {
 		return out
 	}
 	x.want("Autopilot Running")
-	x.press("1") // the list that it begins with goes by what is at work then
+	x.Press("1") // the list that it begins with goes by what is at work then
 	x.want("follows")
-	x.press("p")
+	x.Press("p")
 	x.want("Paus", "u undo")
-	x.press("u")
+	x.Press("u")
 	x.want("Autopilot Running")
-	x.press("2")
+	x.Press("2")
 	x.want("✓ t-mend")
-	x.press("]]]")
+	x.Press("]]]")
 	x.want("+echo 'till 1'")
 
 	sizesAndTime(x)
@@ -57,31 +56,31 @@ func TestScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.want("the engine died")
-	x.press(":")
-	x.press("resume")
+	x.Press(":")
+	x.Press("resume")
 	x.want("Resume")
-	x.press("\r")
+	x.Press("\r")
 	x.want("Autopilot Running")
 	x.want("needs you")
-	x.press("a")
+	x.Press("a")
 	x.want("git push origin HEAD:refs/heads/preview", "a approve")
-	x.press("\tG") // the end of what it is about: the newest change
+	x.Press("\tG") // the end of what it is about: the newest change
 	x.want("new file, which git does not know yet")
-	x.press("a")
+	x.Press("a")
 	x.want("‹ Cancel ›")
-	x.press("y")
+	x.Press("y")
 	x.want("✓ Approved")
 	x.want("needs you")
-	x.press("3")
+	x.Press("3")
 	x.want("Which comes first?", "Conflicts in commands.txt", "a answer")
-	x.press("a")
+	x.Press("a")
 	x.want("Answers to choose from")
-	x.press("2\x13")
+	x.Press("2\x13")
 	x.want("✓ Answered")
 	x.want("7/7", "ended: complete")
 
-	x.press("\x1a") // put aside: the terminal is given back, and taken again
-	x.until("gave the terminal back", func(string) bool { return x.left() == 1 })
+	x.Press("\x1a") // put aside: the terminal is given back, and taken again
+	x.until("gave the terminal back", func(string) bool { return !x.emulator.IsAltScreen() })
 	back := make(chan struct{})
 	go func() { // it waits for the signal only a moment after it gave the terminal back
 		for again := time.NewTicker(50 * time.Millisecond); ; {
@@ -96,7 +95,7 @@ func TestScreen(t *testing.T) {
 	x.want("7/7", "ended: complete")
 	close(back)
 
-	x.ends(before)
+	x.ends()
 }
 
 // sizesAndTime makes the screen small and large again, with the diff that it shows, and looks back.
@@ -109,10 +108,10 @@ func sizesAndTime(x *terminal) {
 	x.resize(100, 30)
 	x.want("+echo 'till 1'", "leave")
 
-	x.press("t")
+	x.Press("t")
 	x.want("AS IT WAS", "esc now")
-	x.press("<<<")
-	x.press("\x1b")
+	x.Press("<<<")
+	x.Press("\x1b")
 	x.want("Autopilot Running", "leave")
 }
 
@@ -136,11 +135,9 @@ func TestCast(t *testing.T) {
 	x := openTerminal(t, 110, 30, environ, ralph, "demo", "--parallel", "--ui", "--dir", dir)
 	show := func(keys string, words ...string) {
 		t.Helper()
-		x.press(keys)
+		x.Press(keys)
 		x.want(words...)
-		x.mu.Lock()
-		x.ahead += 1500 * time.Millisecond
-		x.mu.Unlock()
+		x.Locked(func() { x.ahead += 1500 * time.Millisecond })
 	}
 	x.want("Autopilot Running")
 	show("1", "1 Slots 3", "follows")
@@ -151,7 +148,7 @@ func TestCast(t *testing.T) {
 	show("?", "Keys", "type to filter")
 	closes := func(words string) { // a key behind esc would be taken for alt and that key
 		t.Helper()
-		x.press("\x1b")
+		x.Press("\x1b")
 		x.until("closes", func(screen string) bool { return !strings.Contains(screen, words) })
 	}
 	closes("type to filter")
@@ -171,24 +168,20 @@ func TestCast(t *testing.T) {
 	show("2t", "AS IT WAS")
 	show("<<<<<<<<", "AS IT WAS")
 	closes("AS IT WAS")
-	x.press("q")
-	if err := <-x.ended; err != nil {
+	x.Press("q")
+	if err := x.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	x.want("The demo's repository is kept") // its last bytes may be under way
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	head := `{"version": 2, "width": 110, "height": 30, "title": "ralph demo --parallel --ui", "env": {"TERM": "xterm-256color"}}` + "\n"
 	if err := os.WriteFile("../../docs/ui.cast", append([]byte(head), x.cast.Bytes()...), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// left is how often the program has left the second screen of the terminal.
-func (x *terminal) left() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return strings.Count(x.raw.String(), "\x1b[?1049l")
+func (x *terminal) resize(columns, rows int) {
+	x.t.Helper()
+	x.Locked(func() { x.emulator.Resize(columns, rows) })
+	x.Resize(columns, rows)
 }
 
 // openTerminal starts a command in a terminal of a size.

@@ -283,12 +283,12 @@ func TestMonkeyBesideAnEngine(t *testing.T) {
 		}
 		switch {
 		case i%7 == 6: // else it would type into the first form for ever
-			x.press("\x1b")
+			x.Press("\x1b")
 			x.settle()
 		case i%31 == 30:
 			x.resize(30+rnd.IntN(150), 8+rnd.IntN(50))
 		default:
-			x.press(k)
+			x.Press(k)
 		}
 		if i%50 == 49 {
 			x.settle()
@@ -296,10 +296,10 @@ func TestMonkeyBesideAnEngine(t *testing.T) {
 	}
 	x.resize(110, 34)
 	for range 6 {
-		x.press("\x1b")
+		x.Press("\x1b")
 		x.settle()
 	}
-	x.press("?")
+	x.Press("?")
 	x.want("Keys")
 	if gates := run("ralph", "gates", "--json"); strings.Count(gates, `"id"`) < 2 {
 		t.Errorf("something was answered without a word: %s\n%s", gates, run("ralph", "log"))
@@ -313,11 +313,8 @@ func TestMonkeyBesideAnEngine(t *testing.T) {
 // alt and that key.
 func (x *terminal) settle() {
 	for {
-		x.mu.Lock()
-		moved := x.moved
-		x.mu.Unlock()
 		select {
-		case <-moved:
+		case <-x.Moved():
 		case <-time.After(100 * time.Millisecond):
 			return
 		}
@@ -414,14 +411,14 @@ func asideInTmux(t *testing.T, x *multiplexer) {
 	seen := openTerminal(t, 100, 30, x.environ, "tmux", "-S", x.socket, "-f", "/dev/null", "attach", "-t", "work")
 	seen.want("7 Decisions", "Push it")
 	x.run("detach-client", "-s", "work")
-	if err := <-seen.ended; err != nil {
+	if err := seen.Wait(); err != nil {
 		t.Errorf("the terminal that was detached ended with %v", err)
 	}
 	again := openTerminal(t, 120, 36, x.environ, "tmux", "-S", x.socket, "-f", "/dev/null", "attach", "-t", "work")
-	again.press("7")
+	again.Press("7")
 	again.want("7 Decisions", "D-044")
 	x.run("detach-client", "-s", "work")
-	<-again.ended
+	_ = again.Wait()
 	x.press("2")
 }
 

@@ -1,16 +1,12 @@
 package bench
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,95 +29,35 @@ func BenchmarkScreen(b *testing.B) {
 
 // screen is a running `ralph ui`, and what it writes to its terminal.
 type screen struct {
-	tb     testing.TB
-	master *os.File
-	p      *os.Process
-
-	mu     sync.Mutex
-	raw    bytes.Buffer
-	writes int
-	moved  chan struct{}
+	*ralphtest.Terminal
+	tb  testing.TB
+	cmd *exec.Cmd
 }
 
 // screen opens the terminal screen of the repository.
 func (b *sandboxRepo) screen(bin string) *screen {
 	b.tb.Helper()
-	master, slave := ralphtest.OpenPty(b.tb, 200, 60)
-	defer slave.Close()
-	s := &screen{tb: b.tb, master: master, moved: make(chan struct{})}
 	cmd := exec.CommandContext(b.tb.Context(), bin, "ui", "--theme", "dark")
 	cmd.Dir, cmd.Env = b.dir, append(slices.Clone(b.env), "TERM=xterm-256color", "SSH_TTY=asks nothing")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		b.tb.Fatal(err)
-	}
-	s.p = cmd.Process
-	go s.read()
-	b.tb.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		_ = master.Close()
-	})
+	s := &screen{ralphtest.OpenTerminal(b.tb, 200, 60, nil), b.tb, cmd}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = s.Tty, s.Tty, s.Tty, s.Session()
+	s.Run(cmd)
 	s.await("╯")
 	return s
-}
-
-func (s *screen) read() {
-	b := make([]byte, 64<<10)
-	for {
-		n, err := s.master.Read(b)
-		if err != nil {
-			return
-		}
-		s.mu.Lock()
-		s.raw.Write(b[:n])
-		s.writes++
-		close(s.moved)
-		s.moved = make(chan struct{})
-		s.mu.Unlock()
-	}
 }
 
 // await waits until words were written since the last look, and forgets what there was.
 func (s *screen) await(words string) {
 	s.tb.Helper()
-	limit := time.NewTimer(time.Minute)
-	defer limit.Stop()
-	for {
-		s.mu.Lock()
-		moved, have := s.moved, bytes.Contains(s.raw.Bytes(), []byte(words))
-		said := s.raw.String()
-		if have {
-			s.raw.Reset()
-		}
-		s.mu.Unlock()
-		if have {
-			return
-		}
-		select {
-		case <-moved:
-		case <-limit.C:
-			s.tb.Fatalf("the screen never writes %q, only %q", words, said[max(0, len(said)-2000):])
-		}
-	}
-}
-
-// wrote is how many bytes were written in how many pieces since this was asked last.
-func (s *screen) wrote() (size, pieces int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	size, pieces = s.raw.Len(), s.writes
-	s.raw.Reset()
-	s.writes = 0
-	return size, pieces
+	s.Await(words)
+	s.Forget()
 }
 
 // cpu is what the screen has used, to the nanosecond: the ticks of /proc/pid/stat are 10 ms, and
 // charge a program that wakes with the clock for whole ones.
 func (s *screen) cpu() time.Duration {
 	s.tb.Helper()
-	list, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.p.Pid)) // Go ends no thread
+	list, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid)) // Go ends no thread
 	if err != nil || len(list) == 0 {
 		s.tb.Skipf("needs /proc/pid/task/tid/schedstat: %v", err)
 	}
@@ -151,7 +87,7 @@ func (s *screen) memory() string {
 
 func (s *screen) status(name string) float64 {
 	s.tb.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.p.Pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
 		s.tb.Fatal(err)
 	}
@@ -173,11 +109,9 @@ func (s *screen) answers(n int) []time.Duration {
 		if i%2 == 1 {
 			key, words = "1", "Slots"
 		}
-		s.wrote()
+		s.Forget()
 		begin := time.Now()
-		if _, err := io.WriteString(s.master, key); err != nil {
-			s.tb.Fatal(err)
-		}
+		s.Press(key)
 		s.await(words)
 		out = append(out, time.Since(begin))
 		<-time.After(time.Duration(100+i*37%100) * time.Millisecond) // anywhere between two pictures
@@ -216,10 +150,10 @@ func benchScreenLoad(b *testing.B, bin string, slots int, t *table) {
 		s := box.screen(bin)
 		s.await("line ")
 		before := s.cpu()
-		s.wrote()
+		s.Forget()
 		<-time.After(quiet) // the time that is measured
 		after := s.cpu()
-		size, pieces := s.wrote()
+		size, pieces := s.Forget()
 		part := 100 * float64(after-before) / float64(quiet)
 		what := fmt.Sprintf("%d slots of 100 lines a second, one in view", slots)
 		b.ReportMetric(part, "%-of-a-core")
@@ -240,10 +174,10 @@ func benchScreenIdle(b *testing.B, bin string, t *table) {
 		s := box.screen(bin)
 		<-time.After(size(5*time.Second, 100*time.Millisecond)) // it has begun
 		before := s.cpu()
-		s.wrote()
+		s.Forget()
 		<-time.After(quiet)
 		after := s.cpu()
-		size, pieces := s.wrote()
+		size, pieces := s.Forget()
 		part := 100 * float64(after-before) / float64(quiet)
 		b.ReportMetric(part, "%-idle")
 		t.goal("beside an engine whose agent thinks: cpu", fmt.Sprintf("%.2f %% of a core, %s", part, s.memory()), "below 0.3 %", part < 0.3)
@@ -276,15 +210,15 @@ func benchScreenDay(b *testing.B, bin string, t *table) {
 		for i := 1; j.State().Seq < facts; i++ {
 			update(slices.DeleteFunc(specFacts(i, 200, j.Now()), func(f ralph.Fact) bool { return strings.HasPrefix(f.Kind(), "session.") }))
 			if i%5 == 0 {
-				_, _ = io.WriteString(s.master, fmt.Sprint(1+i/5%8))
+				s.Press(fmt.Sprint(1 + i/5%8))
 				<-time.After(size(100*time.Millisecond, 10*time.Millisecond)) // it is no race
 			}
 		}
 		turn := ralph.StepStarted{Task: "t-day", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "mine", Iteration: 1, Timeout: time.Hour}, Why: ralph.Why{Rule: "B-011", Text: "the task begins"}, DecidedAt: j.Now()}
 		update([]ralph.Fact{ralph.SessionStarted{ID: "s-last", Mode: "autopilot"}, ralph.PlanStarted{File: "w.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-day", Name: "The last of the day", Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "t-day"}, turn})
 		box.write("ralph/.state/tasks/t-day/1/output.log", "the first line of many\n", 0o600)
-		s.wrote()
-		_, _ = io.WriteString(s.master, "1")
+		s.Forget()
+		s.Press("1")
 		s.await("first line")
 		f, err := os.OpenFile(box.dir+"/ralph/.state/tasks/t-day/1/output.log", os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/ui/panes"
 )
@@ -96,7 +97,7 @@ func TestRecordingShowsTheScreen(t *testing.T) {
 			t.Errorf("it writes at %d;%d on a terminal of %d by %d", row, column, c.columns, c.rows)
 		}
 	}
-	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?1002h": "\x1b[?1002l", "\x1b[?2004h": "\x1b[?2004l"} {
+	for on, off := range ralphtest.Taken() {
 		if at := strings.LastIndex(raw, on); at < 0 || strings.LastIndex(raw, off) < at {
 			t.Errorf("%q is not taken back", on)
 		}

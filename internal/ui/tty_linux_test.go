@@ -9,9 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
@@ -86,38 +83,32 @@ func TestTerminalAfterEachEnd(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := openPty(t)
-			before := p.modes(t)
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestScreenOnThisTerminal$", "-test.count=1")
 			cmd.Env = append(os.Environ(), childKey+"="+tt.in, "TERM=xterm-256color", "SSH_TTY=no questions")
 			editor := filepath.Join(t.TempDir(), "editor") // in raw mode, as editors are
 			ralphtest.Program(t, editor, "#!/bin/sh\nstty raw -echo\necho $$ >\"$0.pid\"\necho it edits\nwhile :; do sleep 1; done\n")
 			cmd.Env = append(cmd.Env, "VISUAL="+editor+" --option")
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = p.slave, p.slave, p.slave
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			x := ralphtest.OpenTerminal(t, 100, 30, nil)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = x.Tty, x.Tty, x.Tty, x.Session()
+			x.Run(cmd)
 			if tt.in == "nothing" {
-				p.until(t, "╯") // there is a picture
-				if p.modes(t) == before {
+				x.Await("╯") // there is a picture
+				if !x.Changed() {
 					t.Error("the terminal was not taken")
 				}
 			}
 			if tt.keys != "" {
-				if _, err := p.master.WriteString(tt.keys); err != nil {
-					t.Fatal(err)
-				}
+				x.Press(tt.keys)
 			}
 			if tt.edits {
-				p.until(t, "it edits")
+				x.Await("it edits")
 			}
 			if tt.signal != 0 {
 				if err := cmd.Process.Signal(tt.signal); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := cmd.Wait(); err != nil {
+			if err := x.Wait(); err != nil {
 				t.Errorf("the process ended with %v", err)
 			}
 			if tt.edits {
@@ -130,73 +121,17 @@ func TestTerminalAfterEachEnd(t *testing.T) {
 					t.Errorf("the editor goes on:\n%s", status)
 				}
 			}
-			words := p.until(t, "ended: ")
+			words := x.Raw()
 			if !strings.Contains(words, tt.told) || tt.in != "nothing" && !strings.Contains(words, "the work goes on") {
 				t.Errorf("it does not say %q: %q", tt.told, words[max(0, len(words)-1500):])
 			}
-			if after := p.modes(t); after != before {
-				t.Errorf("the terminal is %+v, and was %+v", after, before)
-			}
+			x.GivenBack()
 			told := strings.LastIndex(words, tt.told)
-			for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?1002h": "\x1b[?1002l", "\x1b[?2004h": "\x1b[?2004l"} {
-				if at, back := strings.LastIndex(words, on), strings.LastIndex(words, off); at < 0 || back < at || told < back {
-					t.Errorf("%q at %d is taken back at %d, and told at %d", on, at, back, told)
+			for _, off := range ralphtest.Taken() {
+				if back := strings.LastIndex(words, off); told < back {
+					t.Errorf("%q is taken back at %d, and told at %d", off, back, told)
 				}
 			}
 		})
 	}
-}
-
-// pty is a terminal of the system, with what was written to it.
-type pty struct {
-	master, slave *os.File
-	have          strings.Builder
-	news          chan string
-}
-
-func openPty(t *testing.T) *pty {
-	t.Helper()
-	master, slave := ralphtest.OpenPty(t, 100, 30)
-	p := &pty{master: master, slave: slave, news: make(chan string, 1024)}
-	go func() {
-		defer close(p.news)
-		b := make([]byte, 64<<10)
-		for {
-			n, err := master.Read(b)
-			if err != nil {
-				return
-			}
-			p.news <- string(b[:n])
-		}
-	}()
-	t.Cleanup(func() { _ = slave.Close(); _ = master.Close() })
-	return p
-}
-
-// until waits for words on the terminal, and is all that was written to it.
-func (p *pty) until(t *testing.T, words string) string {
-	t.Helper()
-	limit := time.NewTimer(time.Minute)
-	defer limit.Stop()
-	for !strings.Contains(p.have.String(), words) {
-		select {
-		case x, ok := <-p.news:
-			if !ok {
-				t.Fatal("the terminal is gone")
-			}
-			p.have.WriteString(x)
-		case <-limit.C:
-			t.Fatalf("%q never comes: %q", words, p.have.String())
-		}
-	}
-	return p.have.String()
-}
-
-func (p *pty) modes(t *testing.T) unix.Termios {
-	t.Helper()
-	m, err := unix.IoctlGetTermios(int(p.slave.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *m
 }
