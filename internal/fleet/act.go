@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -81,6 +83,7 @@ type answerer struct {
 	env     workspace.Env
 	root    string
 	journal *journal.File
+	last    *atomic.Pointer[workflow.Execution] // the newest action
 }
 
 func (x answerer) act(ctx context.Context, in Act) (Acted, error) {
@@ -91,6 +94,8 @@ func (x answerer) act(ctx context.Context, in Act) (Acted, error) {
 	if in.Action == "" {
 		err = x.look(ctx, in, &out)
 	} else {
+		asked := activity.GetInfo(ctx).WorkflowExecution
+		x.last.Store(&asked)
 		err = x.do(ctx, in, &out)
 	}
 	var no *ralph.Refusal

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -17,6 +18,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
@@ -54,6 +56,7 @@ type Doer struct {
 	url     string
 	journal string
 	beat    time.Duration
+	asked   atomic.Pointer[workflow.Execution] // the newest action of a person elsewhere
 }
 
 var _ hook.Does = (*Doer)(nil)
@@ -86,7 +89,7 @@ func (h *hold) Begin(_ context.Context, in session.FleetIn) (hook.Does, func(), 
 	w.RegisterActivityWithOptions(desk{in.Journal}.talk, activity.RegisterOptions{Name: talkActivity})
 	people := worker.New(d.client, requestQueue(d.server.queue(), d.url), worker.Options{WorkerStopTimeout: goodbye})
 	register(people)
-	people.RegisterActivityWithOptions(answerer{in.Env, in.Parts.Root, in.Journal}.act, activity.RegisterOptions{Name: actActivity})
+	people.RegisterActivityWithOptions(answerer{in.Env, in.Parts.Root, in.Journal, &d.asked}.act, activity.RegisterOptions{Name: actActivity})
 	for _, w := range []worker.Worker{w, people} {
 		if err := w.Start(); err != nil {
 			d.client.Close()
@@ -391,11 +394,22 @@ func (d *Doer) remember(id ralph.TaskID, m memory) error {
 	return nil
 }
 
+// answered waits until the server has the answer to whoever did something from elsewhere last: it may
+// be what ended the session.
+func (d *Doer) answered() {
+	if asked := d.asked.Load(); asked != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+		defer cancel()
+		_ = d.client.GetWorkflow(ctx, asked.ID, asked.RunID).Get(ctx, nil)
+	}
+}
+
 // close takes part no more, and clears the refs of steps that are over away. What it cannot clear
 // the end of the next session does. Whoever ended the session from elsewhere hears of it meanwhile.
 func (d *Doer) close(steps, people worker.Worker) {
 	defer d.client.Close()
 	defer people.Stop()
+	defer d.answered()
 	steps.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

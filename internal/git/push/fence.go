@@ -43,7 +43,8 @@ type Fence struct {
 	number  int64 // of this owner: each has a higher one than those before
 	words   string
 	nonce   string
-	made    int // commits
+	made    int    // commits
+	tree    string // of nothing
 	remotes map[string]*fenced
 }
 
@@ -145,10 +146,16 @@ func (f *Fence) mark(ctx context.Context, before string) (string, error) {
 	f.mu.Lock()
 	f.made++
 	message := fmt.Sprintf("%s%d of %s\n\n%s\n%s %d", numberWord, f.number, f.name, f.words, f.nonce, f.made)
+	tree := f.tree
 	f.mu.Unlock()
-	tree, err := f.repo.Line(ctx, git.Call{Args: []string{"mktree"}, Write: true})
-	if err != nil {
-		return "", fmt.Errorf("mark a push: %w", err)
+	if tree == "" {
+		var err error
+		if tree, err = f.repo.Line(ctx, git.Call{Args: []string{"mktree"}, Write: true}); err != nil {
+			return "", fmt.Errorf("mark a push: %w", err)
+		}
+		f.mu.Lock()
+		f.tree = tree
+		f.mu.Unlock()
 	}
 	call := git.Call{Args: []string{"commit-tree", tree, "-m", message}, Write: true, Conf: []string{"commit.gpgSign=false"}, Env: []string{
 		"GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost",
