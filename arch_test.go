@@ -189,7 +189,7 @@ func gitLayers() map[string][]string {
 func screenLayers() map[string][]string {
 	return map[string][]string{
 		"internal/ui":       {"R", "internal/action", "internal/config", "internal/keymap", "internal/observe", "internal/proc", "internal/screen", "internal/status", "internal/text", "internal/ui/draw", "internal/ui/panes", "internal/ui/tty", "internal/ui/typed", "internal/ui/watch", "internal/workspace"},
-		"internal/ui/typed": {"internal/ui/draw"},
+		"internal/ui/typed": {"internal/action", "internal/ui/draw"},
 		"internal/ui/draw":  {"internal/action", "internal/text"},
 		"internal/ui/tty":   {"internal/text"},
 		"internal/ui/watch": {"R", "internal/action", "internal/backend", "internal/observe", "internal/person", "internal/status", "internal/ui/panes", "internal/workspace"},

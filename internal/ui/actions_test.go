@@ -152,6 +152,28 @@ func TestPalette(t *testing.T) {
 	}
 }
 
+// Whoever types the name of an action means that one, not another whose name has it too.
+func TestPaletteTakesNamesAtTheirWord(t *testing.T) {
+	t.Parallel()
+	for name, title := range map[string]string{"add": "Add a task", "thread-add": "New thread", "st": "Stop", "plan": "Plan"} {
+		p := play(t, atWork(t), 100, 40).press(":").typed(name)
+		if have := p.m.popup.(*choice).list[0].left.String(); !strings.HasPrefix(have, title) {
+			t.Errorf("%s finds %q first", name, have)
+		}
+	}
+}
+
+// What has no room is told: the help that goes on below, and a label that is longer than its form is wide.
+func TestWhatHasNoRoomIsTold(t *testing.T) {
+	t.Parallel()
+	p := play(t, atWork(t), 60, 20).press("?")
+	p.want("Keys, 1 to 12 of ")
+	p.press(strings.Fields(strings.Repeat("down ", 14))...)
+	p.want("Keys, 4 to 15 of ")
+	p.press("esc", ":").typed("queue").press("enter")
+	p.want("Priority: a whole number, higher comes first; empty:", "what the spec says")
+}
+
 // Every action that can be taken stands in the menu or the palette with its own form.
 func TestEveryActionCanBeFound(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func TestRecordingShowsTheScreen(t *testing.T) {
 		{"Pausing", "✓ Pausing at the end of the current iterations   u undo"},
 		{"Autopilot Running", "✓ Going on"},
 		{"+echo 'till 1'"},
-		{"╭─ Keys ─", "type to filter"},
+		{"╭─ Keys, 1 to ", "type to filter"},
 		{"1 needs you"},
 		{"This waits for you: read it first.", "a approve", "d deny", "git push origin HEAD:refs/heads/preview", "Yes:     It is done at once."},
 		{"new file, which git does not know yet"},
@@ -152,7 +152,7 @@ func (c *cast) isOfToday(t *testing.T) {
 		if !c.second[i] {
 			continue
 		}
-		if strings.Contains(screen, "╭─ Keys ─") && strings.Contains(screen, "type to filter") {
+		if strings.Contains(screen, "╭─ Keys") && strings.Contains(screen, "type to filter") {
 			helps++
 			for _, k := range keys {
 				if !strings.Contains(screen, "│ "+k) {

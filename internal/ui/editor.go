@@ -62,8 +62,8 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 // editField has the text of a field edited.
 func (m *Model) editField(f *form) tea.Cmd {
 	at := f.at
-	return m.edit(f.fields[at].Name+".md", f.fields[at].input.String(), func(_ *Model, text string) tea.Cmd {
-		f.fields[at].input = typed.New(strings.TrimRight(text, "\n"))
+	return m.edit(f.fields[at].Name+".md", f.fields[at].Input.String(), func(_ *Model, text string) tea.Cmd {
+		f.fields[at].Input = typed.New(strings.TrimRight(text, "\n"))
 		return nil
 	})
 }

@@ -25,7 +25,7 @@ func (m *Model) ask(o action.Available) tea.Cmd {
 	}
 	f := &form{offer: o}
 	for _, x := range o.Fields {
-		f.fields = append(f.fields, field{Field: x, input: typed.New(x.Value)})
+		f.fields = append(f.fields, typed.NewField(x))
 	}
 	f.at = len(f.fields) + 1 // no is the answer that stands there
 	if len(f.fields) > 0 && !asks(o) && o.Confirm == "" {
@@ -66,22 +66,16 @@ type form struct {
 	offer  action.Available
 	about  []draw.Line
 	top    int // of what it is about
-	fields []field
+	fields []typed.Field
 	at     int // a field, then do it, then cancel
 	wrong  string
 	busy   bool
 	drawn  []int // for each line of its body as it was drawn the field, or -1
 }
 
-// field is one thing that a form asks for.
-type field struct {
-	action.Field
-	input typed.Line
-}
-
 func (f *form) paste(words string) {
 	if f.at < len(f.fields) {
-		f.fields[f.at].input.Insert(strings.ReplaceAll(words, "\r\n", "\n"))
+		f.fields[f.at].Input.Insert(strings.ReplaceAll(words, "\r\n", "\n"))
 	}
 }
 
@@ -167,7 +161,7 @@ func (f *form) hidden(i int) bool {
 	if name != "scope" && name != "for" {
 		return false
 	}
-	return slices.ContainsFunc(f.fields, func(x field) bool { return x.Name == "always" && x.input.String() == "" })
+	return slices.ContainsFunc(f.fields, func(x typed.Field) bool { return x.Name == "always" && x.Input.String() == "" })
 }
 
 // edit changes the field that has the keys.
@@ -175,7 +169,7 @@ func (f *form) edit(msg tea.KeyPressMsg) tea.Cmd {
 	x, k := &f.fields[f.at], msg.String()
 	switch x.Kind {
 	case "choice":
-		i := slices.Index(x.Choices, x.input.String())
+		i := slices.Index(x.Choices, x.Input.String())
 		switch k {
 		case "left":
 			i = max(0, i-1)
@@ -187,22 +181,22 @@ func (f *form) edit(msg tea.KeyPressMsg) tea.Cmd {
 		default:
 			return nil
 		}
-		x.input = typed.New(x.Choices[i])
+		x.Input = typed.New(x.Choices[i])
 	case "check":
 		switch k {
 		case "space":
-			x.input = typed.New(map[bool]string{true: "", false: "yes"}[x.input.String() != ""])
+			x.Input = typed.New(map[bool]string{true: "", false: "yes"}[x.Input.String() != ""])
 		case "enter":
 			f.walk(1)
 		}
 	default:
 		switch {
-		case k == "enter" && x.Kind == "area" && strings.Contains(x.input.String(), "\n"), k == "alt+enter", k == "ctrl+j":
-			x.input.Insert("\n")
+		case k == "enter" && x.Kind == "area" && strings.Contains(x.Input.String(), "\n"), k == "alt+enter", k == "ctrl+j":
+			x.Input.Insert("\n")
 		case k == "enter":
 			f.enter()
 		default:
-			x.input.Key(msg)
+			x.Input.Key(msg)
 		}
 	}
 	return nil
@@ -215,7 +209,7 @@ func (f *form) send(m *Model) tea.Cmd {
 	}
 	values := map[string]string{"id": f.offer.ID, "sure": "yes"}
 	for i, x := range f.fields {
-		v := x.input.String()
+		v := x.Input.String()
 		if x.Required && strings.TrimSpace(v) == "" {
 			f.wrong, f.at = x.Label+": say something here", i
 			return nil
@@ -253,8 +247,8 @@ func (f *form) unchanged(name string) bool {
 	if f.offer.Action != "edit" {
 		return false
 	}
-	i := slices.IndexFunc(f.fields, func(x field) bool { return x.Name == name })
-	return i >= 0 && f.fields[i].input.String() == f.fields[i].Value
+	i := slices.IndexFunc(f.fields, func(x typed.Field) bool { return x.Name == name })
+	return i >= 0 && f.fields[i].Input.String() == f.fields[i].Value
 }
 
 func (f *form) body(_ *Model, columns, rows int) (string, []draw.Line, string) {
@@ -314,51 +308,13 @@ func (f *form) body(_ *Model, columns, rows int) (string, []draw.Line, string) {
 
 // fieldLines are the fields, and for each line whose it is.
 func (f *form) fieldLines(columns int) (out []draw.Line, owner []int) {
-	for i, x := range f.fields {
-		for len(owner) < len(out) {
-			owner = append(owner, i-1)
-		}
+	for i := range f.fields {
 		if f.hidden(i) {
 			continue
 		}
-		tone := draw.Dim
-		if i == f.at {
-			tone = draw.Accent
-		}
-		label := draw.Of(tone, x.Label)
-		if x.Required {
-			label = label.Add(draw.Warn, " *")
-		}
-		switch x.Kind {
-		case "check":
-			mark := "[ ] "
-			if x.input.String() != "" {
-				mark = "[x] "
-			}
-			out = append(out, draw.Of(tone, mark).Join(label))
-			continue
-		case "choice":
-			out = append(out, label)
-			l := draw.Of(tone, "  ")
-			for _, c := range x.Choices {
-				shown := c
-				if shown == "" {
-					shown = "-"
-				}
-				if c == x.input.String() {
-					l = l.Add(draw.Strong|draw.Chosen, "‹"+shown+"›")
-				} else {
-					l = l.Add(draw.Dim, " "+shown+" ")
-				}
-			}
-			out = append(out, l.Wrap(columns, 2)...)
-			continue
-		}
-		out = append(out, label)
-		out = append(out, x.input.Lines(columns-2, i == f.at)...)
-	}
-	for len(owner) < len(out) {
-		owner = append(owner, len(f.fields)-1)
+		lines := f.fields[i].Draw(columns, i == f.at)
+		out = append(out, lines...)
+		owner = append(owner, slices.Repeat([]int{i}, len(lines))...)
 	}
 	return out, owner
 }

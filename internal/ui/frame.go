@@ -25,26 +25,12 @@ const (
 func (m *Model) picture() []draw.Line {
 	m.dirty = false
 	lines := m.frame()
-	if keys := m.chosenKeys(); len(keys) > 0 {
+	if keys := m.now.Context.Keys.Chosen(); len(keys) > 0 {
 		for i, l := range lines {
 			lines[i] = l.Keyed(keys)
 		}
 	}
 	return lines
-}
-
-// chosenKeys are the keys of actions that a person chose, by the usual ones.
-func (m *Model) chosenKeys() map[string]string {
-	if len(m.now.Context.Keys) == 0 {
-		return nil
-	}
-	out := map[string]string{}
-	for _, a := range action.Actions() {
-		if k := m.now.Context.Keys.Of(a.Name); a.Key != "" && k != a.Key {
-			out[a.Key] = k
-		}
-	}
-	return out
 }
 
 // title is what the window is called: what needs somebody comes first.

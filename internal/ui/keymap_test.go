@@ -75,7 +75,7 @@ func TestWordsNameChosenKeys(t *testing.T) {
 	p := play(t, atWork(t), 80, 24)
 	line := draw.Of(draw.Plain, "[[approve g-1]] or [[deny g-1]]; [[retry t-1]]")
 	p.m.now.Context.Keys = action.Keys{"approve": "Y", "answer": "Y"}
-	have := line.Keyed(p.m.chosenKeys())
+	have := line.Keyed(p.m.now.Context.Keys.Chosen())
 	if want := "Approve (Y) on g-1 or Deny (d) on g-1; Retry (r) on t-1"; have.String() != want {
 		t.Errorf("got %s", have)
 	}

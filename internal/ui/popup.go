@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,6 +38,7 @@ type choice struct {
 
 // entry is one thing to choose.
 type entry struct {
+	name  string // that is typed for it
 	key   string // that does the same on the screen
 	left  draw.Line
 	right draw.Line
@@ -167,10 +169,14 @@ func (c *choice) body(_ *Model, columns, rows int) (string, []draw.Line, string)
 		}
 		out = append(out, l)
 	}
+	title := c.title
+	if len(c.list) > room {
+		title += fmt.Sprintf(", %d to %d of %d", c.top+1, min(c.top+room, len(c.list)), len(c.list))
+	}
 	if len(c.list) == 0 {
 		out = append(out, draw.Of(draw.Dim, "Nothing is called so."))
 	}
-	return c.title, out, c.foot
+	return title, out, c.foot
 }
 
 // offerEntry is an action to choose.
@@ -187,7 +193,7 @@ func offerEntry(o action.Available, about string) entry {
 	if about != "" {
 		left = left.Add(draw.Dim, "  "+about)
 	}
-	return entry{key: o.Key, left: left, right: draw.Of(draw.Key, o.Key), do: func(m *Model) tea.Cmd { return m.ask(o) }}
+	return entry{name: o.Action, key: o.Key, left: left, right: draw.Of(draw.Key, o.Key), do: func(m *Model) tea.Cmd { return m.ask(o) }}
 }
 
 // newMenu lists what can be done with what is chosen, and with the whole.
@@ -266,21 +272,36 @@ func (m *Model) palette(words []string) []entry {
 	}
 	for t := range panes.Tabs {
 		if fits("go to " + t.String()) {
-			out = append(out, entry{left: draw.Of(draw.Plain, t.String()), right: draw.Of(draw.Dim, "list"), do: func(m *Model) tea.Cmd { return m.open(t) }})
+			out = append(out, entry{name: strings.ToLower(t.String()), left: draw.Of(draw.Plain, t.String()), right: draw.Of(draw.Dim, "list"), do: func(m *Model) tea.Cmd { return m.open(t) }})
 		}
 	}
 	if fits("settings edit config.yaml") && m.past == nil {
-		out = append(out, entry{left: draw.Of(draw.Plain, "Settings: edit ralph/config.yaml …"), right: draw.Of(draw.Dim, "editor"), do: (*Model).editSettings})
+		out = append(out, entry{name: "settings", left: draw.Of(draw.Plain, "Settings: edit ralph/config.yaml …"), right: draw.Of(draw.Dim, "editor"), do: (*Model).editSettings})
 	}
 	for _, b := range bindings() {
 		if show := m.shown(b); show != "" && len(words) > 0 && fits(b.what) && (b.can == nil || b.can(m)) {
-			out = append(out, entry{left: draw.Of(draw.Plain, b.what), right: draw.Of(draw.Key, show), do: func(m *Model) tea.Cmd { return b.do(m, m.keysOf(b)[0]) }})
+			out = append(out, entry{name: b.name, left: draw.Of(draw.Plain, b.what), right: draw.Of(draw.Key, show), do: func(m *Model) tea.Cmd { return b.do(m, m.keysOf(b)[0]) }})
 		}
 	}
 	if len(words) > 0 && m.current().State != nil {
 		out = append(out, m.paletteTasks(words, fits)...)
 	}
+	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(a.far(words), b.far(words)) })
 	return out[:min(len(out), maxFound)]
+}
+
+// far is how far an entry is from what was typed: whoever types a name means what is called so.
+func (e entry) far(words []string) int {
+	least := 2
+	for _, w := range words {
+		switch {
+		case w == e.name:
+			return 0
+		case strings.HasPrefix(e.name, w):
+			least = 1
+		}
+	}
+	return least
 }
 
 // paletteTasks are tasks to go to, and what can be done with them.

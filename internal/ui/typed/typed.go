@@ -1,5 +1,5 @@
-// Package typed owns a line of text that a person types on the terminal screen: its keys, its
-// cursor, and as much of it as there is room for.
+// Package typed owns what a person types on the terminal screen: a line of text with its keys, its
+// cursor and as much of it as there is room for, and the fields of a form.
 //
 // It does NOT own what is done with it (ui).
 package typed
