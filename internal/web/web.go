@@ -7,10 +7,13 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -64,6 +67,7 @@ type Options struct {
 // Server is the dashboard of one repository.
 type Server struct {
 	opt    Options
+	of     string // the repository, for streams
 	routes *http.ServeMux
 	pages  *http.ServeMux // addresses that people look at, all of them GET
 	assets *asset.Set
@@ -92,7 +96,7 @@ const beat = 3 * time.Second
 // New returns the dashboard. Close ends what it does in the background.
 func New(opt Options) *Server {
 	opt.Source = watch.NewRecent(opt.Source)
-	x := &Server{opt: opt, pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
+	x := &Server{opt: opt, of: nameOf(opt.Root), pages: http.NewServeMux(), routes: http.NewServeMux(), assets: asset.Load()}
 	x.panics, x.histories = &watch.Panics{Log: opt.Log}, &past.Histories{}
 	x.index = index.New(index.Options{Journal: opt.Source, Work: past.Work, Rest: past.Rest, Panicked: x.panics.Say})
 	looks := watch.Options{Source: opt.Source, World: opt.Backend.Context, Index: x.index, Schedule: opt.Schedule, Trouble: opt.Trouble, Panics: x.panics}
@@ -241,7 +245,7 @@ func (x *Server) show(w http.ResponseWriter, r *http.Request) {
 // write sends a page in its frame.
 func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *watch.Look, page view.Page) {
 	frame := view.Frame{
-		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet && !l.Past,
+		Path: r.URL.Path, Key: r.URL.RequestURI(), Live: status == http.StatusOK && r.Method == http.MethodGet && !l.Past, Of: x.of, Worker: x.assets.Worker,
 		Repository: filepath.Base(x.opt.Root), Version: x.opt.Version, Build: x.opt.Build,
 		Style: x.assets.Style, Early: x.assets.Early, Scripts: x.assets.Scripts, CSRF: csrfOf(r.Context()), Bar: l.Bar(), Keys: l.World().Keys,
 	}
@@ -268,14 +272,35 @@ func (x *Server) write(w http.ResponseWriter, r *http.Request, status int, l *wa
 	_, _ = w.Write(html)
 }
 
-// stream answers the changes of the page in the query's `view`.
+// stream answers the changes of the pages that are the query's `view`s. Pages of another repository, which was served at
+// this address before, get none of this one's.
 func (x *Server) stream(w http.ResponseWriter, r *http.Request) {
-	x.hub.Serve(w, r, r.URL.Query().Get("view"))
+	q := r.URL.Query()
+	keys := q["view"]
+	if len(keys) == 0 {
+		keys = []string{""} // which is no page
+	}
+	if q.Has("of") && q.Get("of") != x.of {
+		keys = slices.Repeat([]string{elsewhere}, len(keys))
+	}
+	x.hub.Serve(w, r, keys...)
+}
+
+// elsewhere is the key of a page of another repository.
+const elsewhere = "elsewhere"
+
+// nameOf tells a repository from others, which may be served at the same address one day.
+func nameOf(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(sum[:8])
 }
 
 // parts renders the parts of a page that change, and those of the frame; nil when the page
 // is as it was at a version, the last one that it was rendered at.
 func (x *Server) parts(ctx context.Context, key string, last int64) ([]live.Part, error) {
+	if key == elsewhere {
+		return nil, live.Gone("another repository is served here now")
+	}
 	if last >= 0 && x.watch.Unchanged(key, last) {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -201,4 +202,30 @@ func past(n int64) []ralph.Fact {
 		facts = append(facts, ralph.Noted{Text: "a word on the side"})
 	}
 	return facts
+}
+
+// A page of another repository, which was served at this address before, is told that it is gone, and nothing else.
+func TestAPageOfAnotherRepository(t *testing.T) {
+	t.Parallel()
+	k := newKept(t)
+	k.add("engine", ralph.SessionStarted{ID: "s-1", Mode: "construct", Config: []byte(`{}`)}, ralph.PlanStarted{File: "secret.md"})
+	x := k.server(web.Options{})
+	w := httptest.NewRecorder()
+	x.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/plan", nil))
+	of := regexp.MustCompile(`sse-connect="/live\?of=([0-9a-f]{16})&amp;view=`).FindStringSubmatch(w.Body.String())
+	if of == nil {
+		t.Fatal("the page does not say which repository it is of")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	w = httptest.NewRecorder()
+	x.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/live?of="+strings.Repeat("0", 16)+"&view=/plan&have=&view=/&have=", nil).WithContext(ctx)) // it ends by itself
+	if text := w.Body.String(); ctx.Err() != nil || !strings.Contains(text, "id: 0,1 ") || !strings.Contains(text, "event: gone\ndata: another repository") || strings.Contains(text, "secret.md") {
+		t.Errorf("it is told %s", text)
+	}
+	s := &screen{head: http.Header{}, want: []byte("secret.md"), done: cancel}
+	x.ServeHTTP(s, httptest.NewRequest(http.MethodGet, "/live?of="+of[1]+"&view=/plan&have=&view=/&have=", nil).WithContext(ctx))
+	if ctx.Err() != context.Canceled {
+		t.Error("its own pages are not told")
+	}
 }

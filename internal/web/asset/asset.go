@@ -24,6 +24,7 @@ type Set struct {
 	Style   string   // address of the one style sheet
 	Early   string   // address of the script that runs before anything is shown
 	Scripts []string // addresses, in the order that they are run
+	Worker  string   // address of the script that all tabs of a browser run together, once
 
 	byName map[string]file
 }
@@ -47,6 +48,8 @@ func Load() *Set {
 	s.Style = s.add("ralph.css", style.Bytes(), "text/css; charset=utf-8")
 	early, _ := files.ReadFile("js/theme.js")
 	s.Early = s.add("theme.js", early, "text/javascript; charset=utf-8")
+	shared, _ := files.ReadFile("js/" + worker)
+	s.Worker = s.add(worker, shared, "text/javascript; charset=utf-8")
 	for _, name := range scripts() {
 		b, _ := files.ReadFile("js/" + name)
 		s.Scripts = append(s.Scripts, s.add(name, b, "text/javascript; charset=utf-8"))
@@ -54,13 +57,15 @@ func Load() *Set {
 	return s
 }
 
+const worker = "worker.js"
+
 // scripts are the names of the scripts that are run when the page is there: the
 // libraries first, then ralph's own.
 func scripts() []string {
 	out := []string{"htmx.min.js", "htmx-sse.min.js", "idiomorph-ext.min.js", "ralph.js"}
 	all, _ := fs.Glob(files, "js/*.js") // sorted; the pattern is good
 	for _, name := range all {
-		if name = path.Base(name); name != "theme.js" && !slices.Contains(out, name) {
+		if name = path.Base(name); name != "theme.js" && name != worker && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

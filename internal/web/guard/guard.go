@@ -41,8 +41,8 @@ const (
 	maxBody     = 1 << 20
 	maxSpec     = 2 << 20 // a spec may have 1 MiB, and is wrapped in something
 	maxHeader   = 32 << 10
-	maxStreams  = 256
-	maxOwn      = 64 // streams of one browser
+	maxStreams  = 512
+	maxOwn      = 128 // live pages of one browser: 64, which count twice while another stream takes them over
 	patience    = 10 * time.Second
 	answerLimit = time.Minute // for a client to take an answer that is no stream
 	idle        = 2 * time.Minute
@@ -62,7 +62,7 @@ type Guard struct {
 
 	mu      sync.Mutex
 	links   []link         // oldest first
-	streams map[string]int // by visitor
+	streams map[string]int // live pages, by visitor
 	all     int
 }
 
@@ -254,15 +254,16 @@ func isStream(r *http.Request) bool {
 	return safe(r.Method) && (r.URL.Path == "/live" || underAPI(r.URL.Path) && (strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/live-state")))
 }
 
-// stream hands on a request whose answer stays open, as many as one may have. It ends
+// stream hands on a request whose answer stays open, for as many pages as one may have. It ends
 // with the guard.
 func (g *Guard) stream(w http.ResponseWriter, r *http.Request, who visitor) {
-	if !g.count(who.id, 1) {
+	n := max(1, len(r.URL.Query()["view"])) // one stream may carry many pages
+	if !g.count(who.id, n) {
 		w.Header().Set("Retry-After", "10")
 		g.refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("too many pages are open: %d from one browser and %d in all are followed live", maxOwn, maxStreams), "Close some; this one goes on without.")
 		return
 	}
-	defer g.count(who.id, -1)
+	defer g.count(who.id, -n)
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -280,12 +281,12 @@ func (g *Guard) Watched() bool {
 	return g.all > 0
 }
 
-// count adds to the streams of a visitor, programs being one together. It reports
+// count adds to the live pages of a visitor, programs being one together. It reports
 // whether there is room.
 func (g *Guard) count(id string, n int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n > 0 && (g.all >= maxStreams || g.streams[id] >= maxOwn) {
+	if n > 0 && (g.all+n > maxStreams || g.streams[id]+n > maxOwn) {
 		return false
 	}
 	g.all += n

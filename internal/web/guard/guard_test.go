@@ -409,8 +409,12 @@ func TestStreams(t *testing.T) {
 		t.Error("nobody follows a page")
 	}
 	r := p.ask("GET", "/live?view=/", "", cookie)
-	if r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(r.text, "too many pages are open: 64 from one browser") {
+	if r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(r.text, "too many pages are open: 128 from one browser") {
 		t.Errorf("one too many: %d %s", r.status, r.text)
+	}
+	other, _ := p.comeIn(t)
+	if r := p.ask("GET", "/live?of=x"+strings.Repeat("&view=/", maxOwn+1), "", other); r.status != http.StatusServiceUnavailable {
+		t.Errorf("too many pages in one stream: %d", r.status)
 	}
 	if r := p.ask("GET", "/", "", cookie); r.status != http.StatusOK {
 		t.Errorf("a page beside the streams: %d", r.status)

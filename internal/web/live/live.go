@@ -9,12 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Part is a piece of a page that is replaced as a whole: HTML whose outermost element
@@ -56,27 +53,32 @@ var ErrGone = errors.New("there is nothing to follow")
 type Hub struct {
 	opt  Options
 	seed maphash.Seed
+	name uint64 // tells it from the hub of a ralph that was here before
 
 	mu    sync.Mutex
 	views map[string]*view
+	lives int // how many views there were
 }
 
 // view is one address that somebody looks at.
 type view struct {
 	key   string
+	life  string // tells it from one that was at this address before
 	stop  context.CancelFunc
 	over  error
-	count int               // streams
+	ears  map[ear]bool      // of the streams
 	parts []Part            // the newest
 	sums  map[string]uint64 // of what was sent
-	moved chan struct{}     // closed and replaced when there is something new
 	log   []patch           // the newest patches, oldest first
-	next  int64             // number of the next patch
+	next  int64             // how many patches there were
 }
 
+// ear is how a stream is told that there is something new in one of its views.
+type ear chan struct{}
+
 type patch struct {
-	n    int64
-	data []byte // an event as it goes over the wire
+	n    int64  // of the view with it
+	data []byte // an event as it goes over the wire, without its id
 }
 
 // kept patches let a stream that was slow catch up; one that missed more gets all parts.
@@ -87,7 +89,8 @@ func New(opt Options) *Hub {
 	if opt.Patience == 0 {
 		opt.Patience = patience
 	}
-	return &Hub{opt: opt, seed: maphash.MakeSeed(), views: map[string]*view{}}
+	seed := maphash.MakeSeed()
+	return &Hub{opt: opt, seed: seed, name: maphash.String(seed, ""), views: map[string]*view{}}
 }
 
 // Have says, for the query's "have", which parts a page was made with.
@@ -97,87 +100,6 @@ func (h *Hub) Have(parts []Part) string {
 		fmt.Fprintf(&b, "%016x", maphash.Bytes(h.seed, p.HTML))
 	}
 	return b.String()
-}
-
-// Serve streams a view's changes until the request ends: first the parts that differ from
-// those that the page was made with, or all where nobody knows, then those that changed.
-func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, key string) {
-	header := w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-store")
-	out := http.NewResponseController(w)
-	// Each write has its time: a reader that is gone without a word holds nothing for long.
-	soon := func() { _ = out.SetWriteDeadline(time.Now().Add(h.opt.Patience)) }
-	soon()
-	v := h.join(key)
-	defer h.leave(v)
-	have := r.URL.Query().Get("have")
-	if r.Header.Get("Last-Event-ID") != "" {
-		have = "" // it comes back: the page has changed since it was made
-	}
-	if _, err := fmt.Fprintf(w, "retry: 1000\nid: 0\nevent: hello\ndata: %s\n\n", text.OneLine(h.opt.Build)); err != nil {
-		return
-	}
-	beat := time.NewTicker(h.opt.Beat)
-	defer beat.Stop()
-	seen := int64(-1)
-	for {
-		data, at, moved, err := h.since(v, seen, have)
-		soon()
-		if err != nil {
-			word := "trouble" // the browser comes back
-			if errors.Is(err, ErrGone) {
-				word = "gone"
-			}
-			_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", word, text.OneLine(err.Error()))
-			_ = out.Flush()
-			return
-		}
-		for _, d := range data {
-			if _, err := w.Write(d); err != nil {
-				return
-			}
-		}
-		if seen = at; out.Flush() != nil {
-			return
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-moved:
-		case <-beat.C:
-			soon()
-			if _, err := fmt.Fprint(w, "event: beat\ndata:\n\n"); err != nil {
-				return
-			}
-		}
-	}
-}
-
-// since are the events after a patch, or all parts when there are too many; with seen below
-// 0 the parts that differ from what the page has.
-func (h *Hub) since(v *view, seen int64, have string) (data [][]byte, at int64, moved <-chan struct{}, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case v.over != nil:
-		return nil, seen, v.moved, v.over
-	case v.parts == nil:
-		return nil, seen, v.moved, nil // the first picture is on its way
-	case seen < 0:
-		if parts := h.unlike(v.parts, have); len(parts) > 0 {
-			data = append(data, event(v.next, parts))
-		}
-		return data, v.next, v.moved, nil
-	case len(v.log) > 0 && v.log[0].n > seen:
-		return [][]byte{event(v.next, v.parts)}, v.next, v.moved, nil
-	}
-	for _, p := range v.log {
-		if p.n >= seen {
-			data = append(data, p.data)
-		}
-	}
-	return data, v.next, v.moved, nil
 }
 
 // unlike are the parts that a page does not have; have is from Have.
@@ -196,24 +118,25 @@ func (h *Hub) unlike(parts []Part, have string) []Part {
 	return out
 }
 
-func (h *Hub) join(key string) *view {
+func (h *Hub) join(key string, e ear) *view {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v := h.views[key]
 	if v == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		v = &view{key: key, stop: stop, moved: make(chan struct{}), sums: map[string]uint64{}}
+		h.lives++
+		v = &view{key: key, life: fmt.Sprintf("%x-%d", h.name, h.lives), stop: stop, ears: map[ear]bool{}, sums: map[string]uint64{}}
 		h.views[key] = v
 		go h.follow(ctx, v)
 	}
-	v.count++
+	v.ears[e] = true
 	return v
 }
 
-func (h *Hub) leave(v *view) {
+func (h *Hub) leave(v *view, e ear) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if v.count--; v.count == 0 {
+	if delete(v.ears, e); len(v.ears) == 0 {
 		v.stop()
 		if h.views[v.key] == v {
 			delete(h.views, v.key)
@@ -288,24 +211,28 @@ func (h *Hub) take(v *view, parts []Part) {
 		return
 	}
 	if !first {
-		v.log = append(v.log, patch{v.next, event(v.next+1, changed)})
-		v.log = v.log[max(0, len(v.log)-kept):]
 		v.next++
+		v.log = append(v.log, patch{v.next, event(changed)})
+		v.log = v.log[max(0, len(v.log)-kept):]
 	}
 	h.wake(v)
 }
 
 // wake tells the streams of a view. h.mu is held.
 func (h *Hub) wake(v *view) {
-	close(v.moved)
-	v.moved = make(chan struct{})
+	for e := range v.ears {
+		select {
+		case e <- struct{}{}:
+		default: // it was told already, and has not looked yet
+		}
+	}
 }
 
-// event is a patch as it goes over the wire. There a carriage return ends a line, and what
+// event is a patch as it goes over the wire, after its id. There a carriage return ends a line, and what
 // comes after one would be a field of the stream; in HTML it is a line break like any other.
-func event(id int64, parts []Part) []byte {
+func event(parts []Part) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "id: %d\nevent: patch\n", id)
+	b.WriteString("event: patch\n")
 	for _, p := range parts {
 		html := bytes.ReplaceAll(p.HTML, []byte("\r\n"), []byte("\n"))
 		for line := range bytes.Lines(bytes.ReplaceAll(html, []byte("\r"), []byte("\n"))) {

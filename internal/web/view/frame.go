@@ -63,7 +63,8 @@ func liveAttributes(f Frame) templ.Attributes {
 		a["data-key-of-"+name] = k
 	}
 	if f.Live {
-		a["sse-connect"] = "/live?view=" + url.QueryEscape(f.Key) + "&have=" + f.Have
+		a["sse-connect"] = "/live?of=" + f.Of + "&view=" + url.QueryEscape(f.Key) + "&have=" + f.Have
+		a["data-worker"] = f.Worker
 		a["sse-swap"] = "patch"
 		a["hx-swap"] = "none"
 	}

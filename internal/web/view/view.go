@@ -106,6 +106,8 @@ type Frame struct {
 	Key        string // path and query: what its stream of changes is asked for
 	Live       bool   // it has such a stream
 	Have       string // what the page is made with, for that stream
+	Of         string // tells the repository from others, for that stream
+	Worker     string // address of the script that shares the stream among tabs
 	Repository string
 	Version    string
 	Build      string

@@ -1,4 +1,5 @@
-// A browser holds six connections to one host, and each page's stream is one of them: with
+// The stream of a page that has one of its own, where tabs.js cannot share one. A browser
+// holds six connections to one host, and each page's stream is one of them: with
 // a handful of tabs nothing would answer any more. Pages that nobody sees share three
 // streams, so that their titles go on telling what happens; each more gives its own back
 // after a moment, and takes it again, with all that changed, when it is seen.
