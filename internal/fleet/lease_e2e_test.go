@@ -5,16 +5,19 @@ package fleet_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // two prepares two checkouts of one remote, each with a plan of its own, whose work goes out on branches.
-func two(t *testing.T, think, heard string) *land {
+func two(t *testing.T, think, heard string, tasks int) *land {
 	t.Helper()
 	l := newLand(t, "", 0, "RALPH_FLEET_HEARD="+heard)
 	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), think))
@@ -27,7 +30,7 @@ func two(t *testing.T, think, heard string) *land {
 	l.run(l.dir, "git", "clone", "-q", "hub.git", "other")
 	l.run(l.path("other"), "ralph", "init")
 	for _, where := range []string{"work", "other"} {
-		for i := range 2 {
+		for i := range tasks {
 			l.run(l.path(where), "ralph", "task", "add", fmt.Sprintf("%s %d", where, i+1))
 		}
 	}
@@ -70,13 +73,13 @@ func (l *land) out() (branches []string, tasks map[string]int) {
 
 // allOut looks at the end: each task of both plans is at the remote once, what is there holds, and
 // nothing is left over.
-func (l *land) allOut() {
+func (l *land) allOut(tasks int) {
 	l.t.Helper()
 	_, count := l.out()
 	for _, who := range []string{"work", "other"} {
 		var list []struct{ ID, Status string }
 		must(l.t, json.Unmarshal([]byte(l.run(l.path(who), "ralph", "query", "tasks")), &list))
-		if len(list) != 2 {
+		if len(list) != tasks {
 			l.t.Errorf("%s has %d tasks", who, len(list))
 		}
 		for _, task := range list {
@@ -102,7 +105,7 @@ func (l *land) allOut() {
 // A second coordinator says who is at work and waits; a person may leave it; and it goes on when the
 // first one is killed. That one then waits in its turn, and asks no agent twice.
 func TestSecondCoordinatorWaits(t *testing.T) {
-	l := two(t, "3s", "6s") // the first one is not lost while others keep this machine busy
+	l := two(t, "3s", "6s", 2) // the first one is not lost while others keep this machine busy
 	l.worker("w1")
 	l.coordinate("work")
 	l.until("the agents are at work", func() bool { return l.plays() == 2 })
@@ -135,7 +138,7 @@ func TestSecondCoordinatorWaits(t *testing.T) {
 		t.Errorf("agents were asked %d times for four tasks", n)
 	}
 	l.stop("w1")
-	l.allOut()
+	l.allOut(2)
 	l.alone()
 }
 
@@ -145,7 +148,7 @@ func TestSecondCoordinatorWaits(t *testing.T) {
 func TestStoppedCoordinatorIsRefused(t *testing.T) {
 	for name, cut := range map[string]bool{"asks the server": false, "cannot ask the server": true} {
 		t.Run(name, func(t *testing.T) {
-			l := two(t, "100ms", "3s")
+			l := two(t, "100ms", "3s", 2)
 			// Its last step but the push: the hook says that it is there, and waits.
 			must(t, os.MkdirAll(l.path("work/ralph/hooks"), 0o700))
 			l.write("work/ralph/hooks/pre-publish", fmt.Sprintf("#!/bin/sh\ntouch %s\nwhile [ -e %s ]; do sleep 0.1; done\n", l.path("count/at"), l.path("count/hold")))
@@ -194,10 +197,101 @@ func TestStoppedCoordinatorIsRefused(t *testing.T) {
 				t.Errorf("agents were asked %d times for four tasks", n)
 			}
 			l.stop("w1")
-			l.allOut()
+			l.allOut(2)
 			l.alone()
 		})
 	}
+}
+
+// Whichever of two coordinators is killed or stands still, whenever, and the server with them: what both
+// have to do is at the remote once.
+func TestCoordinatorsAtRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it kills processes at random")
+	}
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("FLEET_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	t.Logf("FLEET_SEED=%d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	const tasks, rounds = 6, 12
+	l := two(t, "500ms", "3s", tasks)
+	l.patience = 10 * time.Minute
+	l.worker("w1")
+	type end struct {
+		done chan struct{}
+		err  error
+	}
+	over, still := map[string]*end{}, map[string]bool{}
+	begin := func(who string) {
+		c, e := l.coordinate(who), &end{done: make(chan struct{})}
+		over[who] = e
+		go func() { e.err = c.Wait(); close(e.done) }()
+	}
+	ended := func(who string) bool {
+		select {
+		case <-over[who].done:
+			return true
+		default:
+			return false
+		}
+	}
+	complete := func(who string) bool { return ended(who) && over[who].err == nil }
+	both := []string{"work", "other"}
+	for _, who := range both {
+		begin(who)
+	}
+	did := map[string]int{}
+	for range rounds {
+		time.Sleep(time.Duration(400+random.IntN(3000)) * time.Millisecond)
+		who := both[random.IntN(2)]
+		what := []string{"kill", "stop", "stop", "go on", "server"}[random.IntN(5)]
+		did[what]++
+		switch {
+		case what == "server":
+			server := l.procs["server"].Args
+			l.kill("server")
+			l.start("server", l.dir, server[0], server[1:]...)
+		case ended(who):
+			if !complete(who) {
+				begin(who)
+			}
+		case what == "kill":
+			_ = l.procs[who].Process.Kill()
+			<-over[who].done
+			still[who] = false
+			begin(who)
+		case what == "stop":
+			l.signal(who, syscall.SIGSTOP)
+			still[who] = true
+		case still[who]:
+			l.signal(who, syscall.SIGCONT)
+			still[who] = false
+		}
+	}
+	for _, who := range both {
+		if still[who] && !ended(who) {
+			l.signal(who, syscall.SIGCONT)
+		}
+	}
+	l.until("both have done all", func() bool {
+		for _, who := range both {
+			if ended(who) && !complete(who) { // it had lost the lease, and says so
+				begin(who)
+			}
+		}
+		return complete("work") && complete("other")
+	})
+	lost := 0
+	for _, who := range both {
+		b, _ := os.ReadFile(l.path(who + ".log"))
+		lost += strings.Count(string(b), "ralph: this coordinator was taken for dead")
+	}
+	t.Logf("%v; a coordinator was refused %d times; %d plays for %d tasks", did, lost, l.plays(), 2*tasks)
+	l.stop("w1")
+	l.allOut(tasks)
+	l.alone()
 }
 
 // In one checkout the second coordinator waits as well; when the first one stood still, and has lost the
@@ -234,7 +328,7 @@ func TestSecondCoordinatorOfOneCheckout(t *testing.T) {
 
 // The lease outlives the server: killed and started again it still knows who has it, and who waits waits on.
 func TestLeaseOutlivesTheServer(t *testing.T) {
-	l := two(t, "100ms", "10s")
+	l := two(t, "100ms", "10s", 2)
 	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(strings.Replace(oneTurn, "run: \"", "run: \"while [ -e %s ]; do sleep 0.1; done; ", 1), l.path("count/hold"), l.path("count/plays"), "100ms"))
 	l.write("count/hold", "")
 	l.worker("w1")
@@ -258,6 +352,6 @@ func TestLeaseOutlivesTheServer(t *testing.T) {
 		t.Errorf("agents were asked %d times for four tasks", n)
 	}
 	l.stop("w1")
-	l.allOut()
+	l.allOut(2)
 	l.alone()
 }
