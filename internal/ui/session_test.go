@@ -1,12 +1,18 @@
 package ui
 
 import (
+	"context"
+	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+	"github.com/ralph-loop/ralph/internal/ui/panes"
+	"github.com/ralph-loop/ralph/internal/ui/watch"
 )
 
 // After kill -9 the screen asks what the command line and the dashboard ask, and names what
@@ -130,4 +136,45 @@ func TestFailedTaskIsTriedAgain(t *testing.T) {
 	if dir := before.Run.Worktree.Branch; dir == "" || after.Run.Worktree.Branch != dir {
 		t.Errorf("its work was on %q, and is on %q", dir, after.Run.Worktree.Branch)
 	}
+}
+
+// unreadable is a repository whose journal cannot be read for a while.
+type unreadable struct {
+	*repository
+	broken atomic.Bool
+}
+
+func (r *unreadable) Wait(ctx context.Context, seq int64) error {
+	if r.broken.Load() {
+		return errors.New("journal.jsonl:111 is corrupt")
+	}
+	return r.repository.Wait(ctx, seq)
+}
+
+// A journal that cannot be read any more is said where the work stands, as what is shown is stale since
+// then; and no longer when it can be read again.
+func TestUnreadableJournalIsSaid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &unreadable{repository: atWork(t)}
+		p := play(t, r.repository, 100, 30)
+		var now atomic.Pointer[panes.Look]
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() { defer close(over); watch.Follow(ctx, r, func(l panes.Look) { now.Store(&l) }) }()
+		seen := func() *player {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			p.send(lookMsg(*now.Load()))
+			return p
+		}
+		seen().wantNot("stale")
+		r.broken.Store(true)
+		r.add(ralph.Control{Want: ralph.WantPause}) // it ends the waiting
+		seen().want("stale: journal.jsonl:111 is corrupt", "Autopilot")
+		r.broken.Store(false)
+		seen().wantNot("stale")
+		cancel()
+		<-over
+	})
 }

@@ -86,7 +86,7 @@ func Follow(ctx context.Context, source Source, send func(panes.Look)) {
 			})
 		}
 		every := restEvery
-		if w.last.Engine.Alive {
+		if w.last.Engine.Alive || w.broken != nil {
 			every = quietEvery
 		}
 		tick := time.NewTimer(every)
@@ -95,11 +95,15 @@ func Follow(ctx context.Context, source Source, send func(panes.Look)) {
 		case err := <-moved:
 			waits = false
 			rest := burst
-			if err != nil {
+			if w.broken = err; err != nil {
 				rest = quietEvery
+				if next, news := w.Look(time.Now()); news && ctx.Err() == nil {
+					send(next)
+				}
 			}
 			sleep(ctx, rest)
 		case <-tick.C:
+			w.broken = nil // it waits for news again: all that is there was read
 		case x := <-mistakes:
 			panic(x)
 		}
@@ -123,6 +127,7 @@ type Watcher struct {
 	sent   time.Time
 	heard  time.Time // when agents were listened to
 	asked  time.Time // when it was asked what actions go by
+	broken error     // why nothing newer can be read
 }
 
 // Look looks at the repository, and says whether there is anything to show. A mistake in what
@@ -159,5 +164,8 @@ func (w *Watcher) see(now time.Time) (l panes.Look, err error) {
 		l.Context, w.asked = w.Source.Context(), now
 	}
 	l.Context.Engine, l.Context.Now = l.Engine.Alive, l.Now
+	if w.broken != nil {
+		l.Broken = w.broken.Error()
+	}
 	return l, nil
 }
