@@ -397,6 +397,15 @@ func TestConflictSaysHowItIsResolved(t *testing.T) {
 	p.want("‹ No ›", "git -C ../t-0002 merge ralph/feature-x", "<<<<<<< ours")
 }
 
+// The same key where nothing waits says so: it is not the chosen row that has nothing to approve.
+func TestAnswerWhereNothingWaits(t *testing.T) {
+	t.Parallel()
+	r := atWork(t)
+	r.add(ralph.Answered{ID: "g-1a2b", Verdict: ralph.Denied})
+	p := play(t, r, 120, 40).press("2", "a")
+	p.want("Nothing waits for you now")
+}
+
 // The help has the way to what waits for a person, and it goes it.
 func TestHelpLeadsToWhatWaits(t *testing.T) {
 	t.Parallel()

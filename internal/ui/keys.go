@@ -249,6 +249,9 @@ func (m *Model) absent(k string) string {
 		if m.past != nil {
 			return "This is how it was: nothing can be done about it. esc leads back to now."
 		}
+		if a.About == action.Gate && len(m.now.State.Approvals) == 0 {
+			return "Nothing waits for you now"
+		}
 		return a.Title + " cannot be done " + map[bool]string{true: "now", false: "with this"}[a.About == action.Engine] + "; " + m.keyOf("help") + " shows what can"
 	}
 	return ""
