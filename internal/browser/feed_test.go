@@ -57,3 +57,29 @@ func (p *place) feed(task, step, added string) {
 		p.t.Fatal(err)
 	}
 }
+
+// The cards of the plan's board are parts of their own: each goes with its task from column to column, in place, and
+// none is ever empty.
+func TestCardsGoFromColumnToColumn(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, held, "parallel=1")
+	p.plan(three()...)
+	s := p.serve("127.0.0.1:0")
+	x := enter(t, newBrowser(t), s)
+	x.open("/plan")
+	x.is(`window.stays = true`)
+	x.is(`(window.empty = 0, new MutationObserver(() => { for (const c of document.querySelectorAll("#plan-body .contents")) if (!c.innerText.trim()) requestAnimationFrame(() => { if (c.isConnected && !c.innerText.trim()) window.empty++; }); }).observe(document.getElementById("plan-body"), {subtree: true, childList: true}), true)`)
+	engine := p.start("autopilot", "--parallel", "1")
+	x.says(`.column[data-status="active"]`, "one")
+	x.says(`.column[data-status="active"]`, "I look at the greeting first")
+	x.until("the others to wait", `document.querySelectorAll('.column:not([data-status="active"]) .task').length === 2`)
+	touch(t, p, "../go")
+	<-engine.done
+	for _, name := range []string{"one", "two", "three"} {
+		x.says(`.column[data-status="done"] .task .task-name`, name)
+	}
+	x.until("three cards", `document.querySelectorAll("#plan-body .task").length === 3`)
+	if !x.is(`window.stays && window.empty === 0`) {
+		t.Error("the page was loaded anew, or a card was empty")
+	}
+}

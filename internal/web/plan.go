@@ -3,8 +3,6 @@ package web
 import (
 	"context"
 
-	"github.com/a-h/templ"
-
 	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -22,17 +20,18 @@ func (r *request) board() *page.Board { return page.NewBoard(r.Look.Look) }
 func planPage(_ context.Context, r *request) (view.Page, error) {
 	b, q := r.board(), r.URL.Query()
 	f, list := b.Filter(q)
-	var body templ.Component
+	body := view.Section{ID: "plan-body"}
 	if f.View == "table" {
-		body = view.PlanRows(b.Table(list, q))
+		body.Body = view.PlanRows(b.Table(list, q))
 	} else {
-		body = view.PlanBoard(b.Columns(list, q))
+		columns := b.Columns(list, q)
+		body.Body, body.Inner = view.PlanBoard(columns), view.Cards(columns)
 	}
 	issues, rejects := b.Records()
 	return view.Page{Title: "Plan", Sections: []view.Section{
 		{ID: "plan-top", Body: view.PlanTop(b.Head(f.View))},
 		{ID: "plan-filter", Body: view.PlanFilters(f)},
-		{ID: "plan-body", Body: body},
+		body,
 		{ID: "plan-issues", Body: view.PlanRecords("Issues", issues, max(0, len(r.State.Plan.Issues)-page.MaxRecords))},
 		{ID: "plan-rejects", Body: view.PlanRecords("Rejected work", rejects, max(0, len(r.State.Plan.Rejects)-page.MaxRecords))},
 	}}, nil

@@ -85,6 +85,9 @@ func TestSlotsAreSentAlone(t *testing.T) {
 	if got := differ(before, said); !slices.Equal(got, []string{"at-slot-42"}) {
 		t.Errorf("words of one agent send %v", got)
 	}
+	if one := sizeOf(said, "at-slot-42"); one > mostSent {
+		t.Errorf("words of one agent send %d bytes", one)
+	}
 	p.tell(ralph.TaskEnded{ID: "t-0041", Status: ralph.TaskFailed, Slot: 42})
 	ended := differ(before, partsAt(t, x, "/", nil))
 	if slices.ContainsFunc(ended, func(id string) bool { return strings.HasPrefix(id, "at-slot-") }) || !slices.Contains(ended, "slots") {
@@ -93,6 +96,46 @@ func TestSlotsAreSentAlone(t *testing.T) {
 	page := lookAt(x, "/").Body.String()
 	if strings.Contains(page, "data-own") {
 		t.Error("a whole page has places instead of what stands there")
+	}
+}
+
+// mostSent is how many bytes words of one agent may send to a page, however many others are at work.
+const mostSent = 4 << 10
+
+// sizeOf is how many bytes a part has.
+func sizeOf(parts []live.Part, id string) int {
+	return len(parts[slices.IndexFunc(parts, func(l live.Part) bool { return l.ID == id })].HTML)
+}
+
+// On the plan's board each task is a part of its own: what one agent says sends its card alone, and
+// so does a task that goes to another column.
+func TestCardsAreSentAlone(t *testing.T) {
+	t.Parallel()
+	p := busy(100)
+	x := boardOf(t, p, "shop")
+	words := map[ralph.TaskID]string{"t-0003": "I read the grammar"}
+	before := partsAt(t, x, "/plan", words)
+	words = map[ralph.TaskID]string{"t-0003": "I look at the parser"}
+	said := partsAt(t, x, "/plan", words)
+	if got := differ(before, said); !slices.Equal(got, []string{"at-card-t-0003"}) {
+		t.Errorf("words of one agent send %v", got)
+	}
+	if one := sizeOf(said, "at-card-t-0003"); one > mostSent {
+		t.Errorf("words of one agent send %d bytes", one)
+	}
+	p.tell(ralph.TaskEnded{ID: "t-0003", Status: ralph.TaskFailed, Slot: 4})
+	after := partsAt(t, x, "/plan", words)
+	ended := slices.DeleteFunc(differ(said, after), func(id string) bool { return !strings.HasPrefix(id, "at-card-") })
+	came := slices.DeleteFunc(ended, func(id string) bool { return !slices.ContainsFunc(said, func(l live.Part) bool { return l.ID == id }) })
+	if !slices.Contains(came, "at-card-t-0003") || len(came) > 2 { // another one now is among the first, which have buttons
+		t.Errorf("a task that ends sends the cards %v", came)
+	}
+	if body := sizeOf(after, "plan-body"); body > sizeOf(after, "at-card-t-0003")*20 {
+		t.Errorf("what is sent of all cards has %d bytes", body)
+	}
+	page := lookAt(x, "/plan").Body.String()
+	if strings.Contains(page, "data-own") || !strings.Contains(page, `id="card-t-0003"`) {
+		t.Error("a whole page has places instead of the cards")
 	}
 }
 

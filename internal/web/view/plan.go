@@ -37,6 +37,19 @@ type (
 	ScorePart  = page.ScorePart
 )
 
+// cardAt is the ID of the part of the board that is a task's card.
+func cardAt(c Card) string { return "at-card-" + string(c.ID) }
+
+// Cards are the cards of a board, each sent by itself: of a hundred tasks that are worked on only those that change.
+func Cards(columns []Column) (out []Section) {
+	for _, c := range columns {
+		for _, t := range c.Cards {
+			out = append(out, Section{ID: cardAt(t), Class: "contents", Part: true, Body: TaskCard(t)})
+		}
+	}
+	return out
+}
+
 func taskAddress(id ralph.TaskID) string { return "/task/" + url.PathEscape(string(id)) }
 
 func elapsed(d time.Duration) string { return ralph.Elapsed(d) }

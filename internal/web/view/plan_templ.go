@@ -608,7 +608,7 @@ func PlanBoard(columns []Column) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, t := range c.Cards {
-				templ_7745c5c3_Err = TaskCard(t).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = At(cardAt(t)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -27,7 +27,7 @@ type Page struct {
 
 // Section is a part of a page that is replaced as a whole when it changes: the list of
 // a page's sections is the same as long as somebody looks at it. A section stands
-// alone, but for those in its list, which come and go: its body says with Inner where they stand.
+// alone, but for those in its list, which come and go: its body says with Inner, or At, where they stand.
 type Section struct {
 	ID    string
 	Class string // of its element: how wide it stands, say
@@ -84,10 +84,18 @@ func Alone(s Section) templ.Component {
 }
 
 // Inner stands in the body of a section for those inside it.
-func Inner() templ.Component {
+func Inner() templ.Component { return insides(func(Section) bool { return true }) }
+
+// At stands in the body of a section for one of those inside it.
+func At(id string) templ.Component { return insides(func(s Section) bool { return s.ID == id }) }
+
+func insides(which func(Section) bool) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		in, _ := ctx.Value(innerKey{}).(inner)
 		for _, s := range in.list {
+			if !which(s) {
+				continue
+			}
 			part := place(s)
 			if in.whole {
 				part = Patch(s)
