@@ -397,13 +397,21 @@ func TestConflictSaysHowItIsResolved(t *testing.T) {
 	p.want("‹ No ›", "git -C ../t-0002 merge ralph/feature-x", "<<<<<<< ours")
 }
 
-// The same key where nothing waits says so: it is not the chosen row that has nothing to approve.
+// The same key where nothing waits says so: it is not the chosen row that has nothing to approve. What
+// needs a person in another way is shown whole, with what helps.
 func TestAnswerWhereNothingWaits(t *testing.T) {
 	t.Parallel()
 	r := atWork(t)
 	r.add(ralph.Answered{ID: "g-1a2b", Verdict: ralph.Denied})
 	p := play(t, r, 120, 40).press("2", "a")
 	p.want("Nothing waits for you now")
+	r.add(ralph.Stalled{Since: r.Now(), Active: []ralph.TaskID{"t-0002"}, Report: "ralph report --bug"})
+	p.look()
+	p.want("1 needs you")
+	p.press("a")
+	p.want("Nothing waits to be approved or answered; 3 shows what needs you")
+	p.press("3")
+	p.want("please report it with", "What helps: ", "ralph stop --now", "then start again", "Output")
 }
 
 // The help has the way to what waits for a person, and it goes it.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,6 +251,9 @@ func (m *Model) absent(k string) string {
 			return "This is how it was: nothing can be done about it. esc leads back to now."
 		}
 		if a.About == action.Gate && len(m.now.State.Approvals) == 0 {
+			if len(m.now.Standing().Needs) > 0 {
+				return fmt.Sprintf("Nothing waits to be approved or answered; %d shows what needs you", panes.TabNeeds+1)
+			}
 			return "Nothing waits for you now"
 		}
 		return a.Title + " cannot be done " + map[bool]string{true: "now", false: "with this"}[a.About == action.Engine] + "; " + m.keyOf("help") + " shows what can"

@@ -50,7 +50,7 @@ func Views(r Row, t Tab) []View {
 	switch {
 	case r.Rest:
 		return nil
-	case r.Gate != nil:
+	case r.Gate != nil, r.Ask != "" && r.Task != "":
 		return append([]View{ViewAsk}, task...)
 	case r.Seq > 0:
 		return []View{ViewReceipt, ViewHistory}
@@ -133,6 +133,9 @@ func Failed(err error) []draw.Line {
 
 // asks is what waits for a person, with all there is to decide by.
 func (d *Reader) asks(ctx context.Context, w Wanted) []draw.Line {
+	if w.Row.Ask != "" {
+		return Prose(w.Row.Ask)
+	}
 	if w.Row.Gate == nil {
 		var out []draw.Line
 		for _, l := range w.Row.Lines {

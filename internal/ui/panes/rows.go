@@ -57,6 +57,7 @@ type Row struct {
 	ID    string       // of what the action is about
 	Task  ralph.TaskID // or stage, whose work is shown
 	Gate  *ralph.Approval
+	Ask   string // what else waits for a person, and what helps
 	File  string // of a spec
 	Seq   int64  // of a decision
 	Lines []RowLine
@@ -256,8 +257,11 @@ func needRows(l Look) []Row {
 		if n.Gate != nil {
 			r.Key, r.About, r.ID, r.Gate = "gate "+string(n.Gate.ID), action.Gate, string(n.Gate.ID), n.Gate
 			r.Task, what = cmp.Or(n.Gate.About, n.Gate.Task), n.Gate.Text
-		} else if len(n.Tasks) > 0 {
-			r.About, r.ID, r.Task = action.Task, string(n.Tasks[0]), n.Tasks[0]
+		} else {
+			if len(n.Tasks) > 0 {
+				r.About, r.ID, r.Task = action.Task, string(n.Tasks[0]), n.Tasks[0]
+			}
+			r.Ask = what + "\n\nWhat helps: " + n.Command
 		}
 		r.Lines = []RowLine{{draw.Of(draw.Warn, "! "+n.Kind), draw.Of(draw.Dim, Called(r.Task))}, {Left: draw.Of(draw.Strong, "  "+text.Line(what, 300))}}
 		out = append(out, r)
