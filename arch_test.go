@@ -212,7 +212,7 @@ func testLayers() map[string][]string {
 	return map[string][]string{
 		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},
 		"internal/ralphtest/gittest":   {"R", "internal/proc", "internal/ralphtest"},
-		"internal/ralphtest/modeltest": {},
+		"internal/ralphtest/modeltest": {}, "internal/ralphtest/collectortest": {},
 		"internal/ralphtest/storytest": {"R", "internal/report", "internal/sessionreport", "internal/status"},
 		"internal/tracker/trackertest": {"R"},
 		"internal/agent/agenttest":     {"R", "internal/agent", "internal/agentcheck", "internal/ralphtest"},
@@ -223,7 +223,7 @@ func testLayers() map[string][]string {
 func homes() map[string][]string {
 	return map[string][]string{
 		"os/exec":                {"internal/proc"},
-		"net/http":               {"internal/tracker", "internal/tracker/github", "internal/tracker/jira", "internal/tracker/ado", "internal/tracker/trackertest", "internal/decide", "internal/demo", "internal/demo/hub", "internal/forge", "internal/model", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest"},
+		"net/http":               {"internal/tracker", "internal/tracker/github", "internal/tracker/jira", "internal/tracker/ado", "internal/tracker/trackertest", "internal/decide", "internal/demo", "internal/demo/hub", "internal/forge", "internal/model", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest", "internal/ralphtest/collectortest"},
 		"github.com/spf13/cobra": {"internal/cli"},
 
 		"github.com/coder/acp-go-sdk": {"internal/agent/acp"},

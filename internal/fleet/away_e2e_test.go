@@ -3,10 +3,13 @@
 package fleet_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest/collectortest"
 )
 
 // elsewhere is a command on a machine that has no checkout of the repository.
@@ -91,4 +94,38 @@ func TestFromAnyMachine(t *testing.T) {
 	}
 	l.ralph("verify")
 	l.alone()
+}
+
+// A collector that the variables name hears of coordinator and worker, from both of Temporal's own
+// figures too, and the last of it at their end.
+func TestMetricsOfAFleet(t *testing.T) {
+	c := collectortest.New(t)
+	l := newLand(t, "", 2, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
+	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "10ms"))
+	l.worker("w1")
+	l.coordinator()
+	l.says("coordinator", "Session summary")
+	_ = l.procs["coordinator"].Wait()
+	l.stop("w1")
+	for _, service := range []string{"ralph-coordinator", "ralph-worker"} {
+		if n := c.Has(service + " ralph.step.duration ralph.step=turn ralph.step.outcome=done"); n == "" || n == "0" {
+			t.Errorf("%s tells of no turn that was done", service)
+		}
+		if n := c.Has(service + " ralph.steps.active ralph.step=turn"); n != "0" {
+			t.Errorf("%s has %q turns under way at its end", service, n)
+		}
+	}
+	if n := c.Has("ralph-worker ralph.worker.slots ralph.slot.state=free"); n != "2" {
+		t.Errorf("the worker has %q free slots at its end", n)
+	}
+	var temporal int
+	for figure := range c.All() {
+		if strings.Contains(figure, " temporal_") {
+			temporal++
+		}
+	}
+	if temporal == 0 {
+		t.Error("nothing of Temporal's own")
+	}
+	l.holds(2)
 }

@@ -24,6 +24,7 @@ type Server struct {
 	fleetcmd.At
 
 	Environ []string
+	meters  *meters // nil: nothing is counted
 }
 
 // InsecureVar allows to speak in the clear to a server on another machine.
@@ -50,7 +51,7 @@ func (s Server) options(identity string) (client.Options, sealer, error) {
 	}
 	o := client.Options{
 		HostPort: s.address(), Namespace: s.namespace(), Identity: identity, DataConverter: k.dataConverter(),
-		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)), MetricsHandler: s.meters.handler(),
 	}
 	if o.ConnectionOptions.TLS, err = s.tls(); err != nil {
 		return o, k, err

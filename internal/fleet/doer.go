@@ -75,13 +75,17 @@ func beatOf(s Server) (time.Duration, error) {
 }
 
 // Begin implements session.Claim.
-func (h *hold) Begin(_ context.Context, in session.FleetIn) (hook.Does, func(), error) {
+func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func(), error) {
 	if err := h.tellOf(in.Lost); err != nil {
 		return nil, nil, err
 	}
 	d := &Doer{in: in, hold: h, server: h.server, beat: h.beat, url: h.url, journal: in.Journal.State().Journal}
 	var err error
+	if d.server.meters, err = newMeters(ctx, in.Env.Environ, part{"ralph-coordinator", d.journal, in.Env.Version}, in.Note); err != nil {
+		return nil, nil, err
+	}
 	if d.client, d.seal, err = d.server.dial("coordinator " + d.journal); err != nil {
+		d.server.meters.close()
 		return nil, nil, err
 	}
 	w := worker.New(d.client, coordinatorQueue(d.server.queue(), d.journal), worker.Options{WorkerStopTimeout: goodbye, MaxConcurrentActivityExecutionSize: 1000})
@@ -93,6 +97,7 @@ func (h *hold) Begin(_ context.Context, in session.FleetIn) (hook.Does, func(), 
 	for _, w := range []worker.Worker{w, people} {
 		if err := w.Start(); err != nil {
 			d.client.Close()
+			d.server.meters.close()
 			return nil, nil, fmt.Errorf("take part in the fleet at %s: %w", d.server.address(), err)
 		}
 	}
@@ -141,9 +146,12 @@ func (d *Doer) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ral
 		if err != nil {
 			return nil, err
 		}
-		return d.in.Here.Do(ctx, s, id, step)
+		facts, err := d.in.Here.Do(ctx, s, id, step)
+		d.server.meters.turns(facts)
+		return facts, err
 	}
 	facts, err := d.away(ctx, s, t, step)
+	d.server.meters.turns(facts)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -155,7 +163,9 @@ func (d *Doer) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ral
 
 // away has a worker carry out a step: a new one, or the one that was under way when the
 // coordinator before this one ended.
-func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step) ([]ralph.Fact, error) {
+func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step) (facts []ralph.Fact, err error) {
+	ended := d.server.meters.step(step.StepName())
+	defer func() { ended(err) }()
 	k, err := key(s, t, step)
 	if err != nil {
 		return nil, err
@@ -411,6 +421,7 @@ func (d *Doer) close(steps, people worker.Worker) {
 	defer people.Stop()
 	defer d.answered()
 	steps.Stop()
+	d.server.meters.close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	refs := d.refs()

@@ -93,6 +93,13 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 		return err
 	}
 	me.Key = k.fingerprint()
+	if w.server.meters, err = newMeters(ctx, env.Environ, part{"ralph-worker", o.Name, env.Version}, w.say); err != nil {
+		return err
+	}
+	defer w.server.meters.close()
+	if err := w.server.meters.slots(o.Slots, func() int { return len(w.hands) }); err != nil {
+		return err
+	}
 	identity, err := json.Marshal(me)
 	if err != nil {
 		return err
@@ -240,7 +247,9 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 		return Out{}, context.Cause(ctx)
 	}
 	w.say("%s of %s begins (attempt %d)", in.Step, in.Task, attempt.Attempt)
+	ended := w.server.meters.step(in.Step)
 	defer func() {
+		ended(err)
 		switch {
 		case ctx.Err() != nil: // also where the server cannot be reached: it counts this worker for lost by then
 			w.say("%s of %s is given up: %v", in.Step, in.Task, context.Cause(ctx))

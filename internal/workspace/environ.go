@@ -40,10 +40,12 @@ func noCredentials() []string {
 	}
 }
 
-// opensFleet reports a variable that lets its owner speak for the coordinator or for workers. The
+// opensFleet reports a variable that lets its owner speak for the coordinator or for workers, to
+// the fleet or to the collector of their metrics. The
 // settings of a repository come from elsewhere to a worker: they pass none of these on.
 func opensFleet(name string) bool {
-	return name == "RALPH_FLEET_KEY" || name == "TEMPORAL_API_KEY" || strings.HasPrefix(name, "TEMPORAL_TLS_CLIENT_")
+	return name == "RALPH_FLEET_KEY" || name == "TEMPORAL_API_KEY" || strings.HasPrefix(name, "TEMPORAL_TLS_CLIENT_") ||
+		strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") && strings.HasSuffix(name, "HEADERS")
 }
 
 // AgentEnv is what one agent gets besides: pass_env by name, but for what opens the fleet, env as it stands.

@@ -36,7 +36,7 @@ func TestEnvironmentsWithoutLogins(t *testing.T) {
 // on: they come to a worker from elsewhere.
 func TestNothingThatOpensTheFleetIsPassedOn(t *testing.T) {
 	t.Parallel()
-	opens := []string{"RALPH_FLEET_KEY", "TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_PATH", "TEMPORAL_TLS_CLIENT_CERT_PATH"}
+	opens := []string{"RALPH_FLEET_KEY", "TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_PATH", "TEMPORAL_TLS_CLIENT_CERT_PATH", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS"}
 	environ := []string{"MODEL_KEY=mine", "TEMPORAL_ADDRESS=127.0.0.1:7233"}
 	for _, name := range opens {
 		environ = append(environ, name+"=secret")
