@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -42,6 +43,8 @@ type clone struct {
 	repo  *git.Repo
 	how   string // the settings that parts were opened with
 	parts *bootstrap.Parts
+
+	cut atomic.Bool // the remote took nothing when it was tried last
 
 	busyMu sync.Mutex
 	busy   map[string]*busy // by worktree
@@ -166,9 +169,16 @@ type job struct {
 
 // fetch brings the commit of a step and reads it.
 func (c *clone) fetch(ctx context.Context, in In) (*job, error) {
-	if err := (push.Refs{Repo: c.repo, URL: c.url}).Bring(ctx, in.Ref, in.Commit); err != nil {
+	refs := push.Refs{Repo: c.repo, URL: c.url}
+	if c.cut.Load() { // a step that it has already needs no remote to begin; but what would come of it does
+		if _, err := refs.List(ctx, in.Ref); err != nil {
+			return nil, err
+		}
+	}
+	if err := refs.Bring(ctx, in.Ref, in.Commit); err != nil {
 		return nil, err
 	}
+	c.cut.Store(false)
 	j := new(job)
 	var sealed []byte
 	var err error
@@ -333,7 +343,29 @@ func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *
 		return Out{}, err
 	}
 	out := Out{Ref: outRef(in.Journal, keyOf(in.Ref), attempt), Commit: commit, Worker: c.w.o.Name, Lease: in.Lease}
-	return out, (push.Refs{Repo: c.repo, URL: c.url}).Send(ctx, commit+":"+out.Ref)
+	return out, c.send(ctx, in, commit+":"+out.Ref)
+}
+
+// stubborn is for how many times In.Beat a remote that takes nothing is tried again: what an agent
+// has done is paid, and another worker would ask one anew.
+const stubborn = 10
+
+// send pushes what a step has come to. A remote that is away is tried again for a while.
+func (c *clone) send(ctx context.Context, in In, spec string) error {
+	refs := push.Refs{Repo: c.repo, URL: c.url}
+	for until := time.Now().Add(stubborn * in.Beat); ; {
+		err := refs.Send(ctx, spec)
+		c.cut.Store(err != nil)
+		if err == nil || ctx.Err() != nil || time.Now().After(until) {
+			return err
+		}
+		c.w.say("%s of %s is done and cannot be pushed, which is tried until %s: %v", in.Step, in.Task, until.Format(time.TimeOnly), err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(in.Beat):
+		}
+	}
 }
 
 // redacted are facts without the secrets that this machine knows.

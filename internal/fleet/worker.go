@@ -246,6 +246,10 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 	case <-ctx.Done():
 		return Out{}, context.Cause(ctx)
 	}
+	activity.RecordHeartbeat(ctx) // it is answered: a machine that slept wakes with steps that others have by now
+	if ctx.Err() != nil {
+		return Out{}, context.Cause(ctx)
+	}
 	w.say("%s of %s begins (attempt %d)", in.Step, in.Task, attempt.Attempt)
 	ended := w.server.meters.step(in.Step)
 	defer func() {
