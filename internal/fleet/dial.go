@@ -10,10 +10,14 @@ import (
 	"os"
 	"strings"
 
+	"go.opentelemetry.io/otel"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/log"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/metrics"
+	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -24,7 +28,7 @@ type Server struct {
 	fleetcmd.At
 
 	Environ []string
-	meters  *meters // nil: nothing is counted
+	meters  *metrics.Meters // nil: nothing is counted
 }
 
 // InsecureVar allows to speak in the clear to a server on another machine.
@@ -44,14 +48,14 @@ func (s Server) namespace() string {
 func (s Server) queue() string { return cmp.Or(s.Queue, "ralph") }
 
 // options are those of a client.
-func (s Server) options(identity string) (client.Options, sealer, error) {
-	k, err := newSealer(s.env(KeyVar))
+func (s Server) options(identity string) (client.Options, seal.Sealer, error) {
+	k, err := seal.New(s.env(seal.KeyVar))
 	if err != nil {
 		return client.Options{}, k, err
 	}
 	o := client.Options{
-		HostPort: s.address(), Namespace: s.namespace(), Identity: identity, DataConverter: k.dataConverter(),
-		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)), MetricsHandler: s.meters.handler(),
+		HostPort: s.address(), Namespace: s.namespace(), Identity: identity, DataConverter: dataConverter(k),
+		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)), MetricsHandler: handler(s.meters),
 	}
 	if o.ConnectionOptions.TLS, err = s.tls(); err != nil {
 		return o, k, err
@@ -109,7 +113,7 @@ func (s Server) tls() (*tls.Config, error) {
 }
 
 // dial connects, and says what to do where nobody answers.
-func (s Server) dial(identity string) (client.Client, sealer, error) {
+func (s Server) dial(identity string) (client.Client, seal.Sealer, error) {
 	o, k, err := s.options(identity)
 	if err != nil {
 		return nil, k, err
@@ -122,4 +126,12 @@ func (s Server) dial(identity string) (client.Client, sealer, error) {
 		}
 	}
 	return c, k, nil
+}
+
+// handler is what Temporal's own figures go to; nil for nowhere.
+func handler(m *metrics.Meters) client.MetricsHandler {
+	if m == nil {
+		return nil
+	}
+	return opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{Meter: m.Of("temporal-sdk-go"), OnError: otel.Handle, UseMonotonicCounters: true})
 }

@@ -21,6 +21,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/metrics"
+	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
 	"github.com/ralph-loop/ralph/internal/git/push"
@@ -51,7 +53,7 @@ type Doer struct {
 	in      session.FleetIn
 	hold    *hold // the lease
 	client  client.Client
-	seal    sealer
+	seal    seal.Sealer
 	server  Server
 	url     string
 	journal string
@@ -81,11 +83,11 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 	}
 	d := &Doer{in: in, hold: h, server: h.server, beat: h.beat, url: h.url, journal: in.Journal.State().Journal}
 	var err error
-	if d.server.meters, err = newMeters(ctx, in.Env.Environ, part{"ralph-coordinator", d.journal, in.Env.Version}, in.Note); err != nil {
+	if d.server.meters, err = metrics.New(ctx, in.Env.Environ, metrics.Part{Service: "ralph-coordinator", ID: d.journal, Version: in.Env.Version}, in.Note); err != nil {
 		return nil, nil, err
 	}
 	if d.client, d.seal, err = d.server.dial("coordinator " + d.journal); err != nil {
-		d.server.meters.close()
+		d.server.meters.Close()
 		return nil, nil, err
 	}
 	w := worker.New(d.client, coordinatorQueue(d.server.queue(), d.journal), worker.Options{WorkerStopTimeout: goodbye, MaxConcurrentActivityExecutionSize: 1000})
@@ -97,7 +99,7 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 	for _, w := range []worker.Worker{w, people} {
 		if err := w.Start(); err != nil {
 			d.client.Close()
-			d.server.meters.close()
+			d.server.meters.Close()
 			return nil, nil, fmt.Errorf("take part in the fleet at %s: %w", d.server.address(), err)
 		}
 	}
@@ -147,11 +149,11 @@ func (d *Doer) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ral
 			return nil, err
 		}
 		facts, err := d.in.Here.Do(ctx, s, id, step)
-		d.server.meters.turns(facts)
+		d.server.meters.Turns(facts)
 		return facts, err
 	}
 	facts, err := d.away(ctx, s, t, step)
-	d.server.meters.turns(facts)
+	d.server.meters.Turns(facts)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -164,7 +166,7 @@ func (d *Doer) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ral
 // away has a worker carry out a step: a new one, or the one that was under way when the
 // coordinator before this one ended.
 func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step) (facts []ralph.Fact, err error) {
-	ended := d.server.meters.step(step.StepName())
+	ended := d.server.meters.Step(step.StepName())
 	defer func() { ended(err) }()
 	k, err := key(s, t, step)
 	if err != nil {
@@ -421,7 +423,7 @@ func (d *Doer) close(steps, people worker.Worker) {
 	defer people.Stop()
 	defer d.answered()
 	steps.Stop()
-	d.server.meters.close()
+	d.server.meters.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	refs := d.refs()

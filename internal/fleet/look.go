@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
@@ -170,8 +171,8 @@ func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (f
 		if w.Revision != revision() {
 			f.Wrong = append(f.Wrong, "is another version of ralph and gets no steps of this one: install "+env.Version+" there")
 		}
-		if w.Key != k.fingerprint() {
-			f.Wrong = append(f.Wrong, "has another "+KeyVar+" than this machine")
+		if w.Key != k.Fingerprint() {
+			f.Wrong = append(f.Wrong, "has another "+seal.KeyVar+" than this machine")
 		}
 		v.Workers = append(v.Workers, f)
 	}

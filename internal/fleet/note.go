@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/seal"
 )
 
 // note is what goes with the files of a worktree, to a worker and back.
@@ -47,18 +48,18 @@ type note struct {
 const maxNote = 512 << 20
 
 // encode makes a note small.
-func (n note) encode(k sealer) ([]byte, error) {
+func (n note) encode(k seal.Sealer) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if err := errors.Join(json.NewEncoder(z).Encode(n), z.Close()); err != nil {
 		return nil, fmt.Errorf("write what travels: %w", err)
 	}
-	return k.seal(b.Bytes())
+	return k.Seal(b.Bytes())
 }
 
-func decodeNote(b []byte, k sealer) (note, error) {
+func decodeNote(b []byte, k seal.Sealer) (note, error) {
 	var n note
-	b, err := k.open(b)
+	b, err := k.Open(b)
 	if err != nil {
 		return n, err
 	}

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 )
 
-func sealerOf(t *testing.T, b byte) sealer {
+func sealerOf(t *testing.T, b byte) seal.Sealer {
 	t.Helper()
-	k, err := newSealer(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)))
+	k, err := seal.New(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,28 +34,28 @@ func TestSealed(t *testing.T) {
 	k, other := sealerOf(t, 1), sealerOf(t, 2)
 	n := note{Task: "t-1", Files: map[string][]byte{"ralph/specs/x.md": []byte("the secret plan")}}
 	b, err := n.encode(k)
-	if err != nil || bytes.Contains(b, []byte("secret")) || !bytes.HasPrefix(b, []byte(magic)) {
+	if err != nil || bytes.Contains(b, []byte("secret")) || !bytes.HasPrefix(b, []byte("ralph-sealed-")) {
 		t.Fatalf("%v: %q", err, b)
 	}
 	if back, err := decodeNote(b, k); err != nil || string(back.Files["ralph/specs/x.md"]) != "the secret plan" {
 		t.Errorf("back: %+v, %v", back, err)
 	}
-	for _, wrong := range []sealer{other, {}} {
-		if _, err := decodeNote(b, wrong); !errors.Is(err, errSealed) {
+	for _, wrong := range []seal.Sealer{other, {}} {
+		if _, err := decodeNote(b, wrong); !errors.Is(err, seal.ErrSealed) {
 			t.Errorf("another key: %v", err)
 		}
 	}
-	open, err := n.encode(sealer{})
+	open, err := n.encode(seal.Sealer{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeNote(open, k); !errors.Is(err, errSealed) {
+	if _, err := decodeNote(open, k); !errors.Is(err, seal.ErrSealed) {
 		t.Errorf("not sealed at all, where a key is set: %v", err)
 	}
-	if k.fingerprint() == other.fingerprint() || (sealer{}).fingerprint() != "none" {
+	if k.Fingerprint() == other.Fingerprint() || (seal.Sealer{}).Fingerprint() != "none" {
 		t.Error("fingerprints do not tell keys apart")
 	}
-	dc := k.dataConverter()
+	dc := dataConverter(k)
 	p, err := dc.ToPayload(Talk{By: "who asks"})
 	if err != nil || bytes.Contains(p.GetData(), []byte("who asks")) {
 		t.Errorf("payload: %v, %q", err, p.GetData())
@@ -67,7 +68,7 @@ func TestSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (codec{k}).Decode([]*commonpb.Payload{clear}); !errors.Is(err, errSealed) {
+	if _, err := (codec{k}).Decode([]*commonpb.Payload{clear}); !errors.Is(err, seal.ErrSealed) {
 		t.Errorf("a payload in the clear: %v", err)
 	}
 }
@@ -171,7 +172,7 @@ func TestServerInTheClear(t *testing.T) {
 		{"10.0.0.5:7233", []string{InsecureVar + "=1"}, false},
 		{"10.0.0.5:7233", []string{"TEMPORAL_TLS=true"}, false},
 		{"x.tmprl.cloud:7233", []string{"TEMPORAL_API_KEY=k"}, false},
-		{"127.0.0.1:7233", []string{KeyVar + "=short"}, true},
+		{"127.0.0.1:7233", []string{seal.KeyVar + "=short"}, true},
 		{"127.0.0.1:7233", []string{"TEMPORAL_TLS_CLIENT_CERT_PATH=/nowhere"}, true},
 	} {
 		o, _, err := Server{At: fleetcmd.At{Address: tt.address}, Environ: tt.env}.options("me")

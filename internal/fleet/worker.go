@@ -19,6 +19,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/fleet/metrics"
+	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -30,7 +32,7 @@ type Worker struct {
 	env    workspace.Env
 	o      fleetcmd.WorkerOptions
 	server Server
-	seal   sealer
+	seal   seal.Sealer
 	client client.Client
 	slots  *slots
 	drain  context.CancelFunc // takes no more steps
@@ -88,16 +90,16 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 		return fmt.Errorf("become the parent of what agents leave behind: %w", err)
 	}
 	me := announced{Name: o.Name, Agents: w.o.Agents, Slots: o.Slots, Version: env.Version, Revision: revision(), Pid: os.Getpid()}
-	k, err := newSealer(w.server.env(KeyVar))
+	k, err := seal.New(w.server.env(seal.KeyVar))
 	if err != nil {
 		return err
 	}
-	me.Key = k.fingerprint()
-	if w.server.meters, err = newMeters(ctx, env.Environ, part{"ralph-worker", o.Name, env.Version}, w.say); err != nil {
+	me.Key = k.Fingerprint()
+	if w.server.meters, err = metrics.New(ctx, env.Environ, metrics.Part{Service: "ralph-worker", ID: o.Name, Version: env.Version}, w.say); err != nil {
 		return err
 	}
-	defer w.server.meters.close()
-	if err := w.server.meters.slots(o.Slots, func() int { return len(w.hands) }); err != nil {
+	defer w.server.meters.Close()
+	if err := w.server.meters.Slots(o.Slots, func() int { return len(w.hands) }); err != nil {
 		return err
 	}
 	identity, err := json.Marshal(me)
@@ -251,7 +253,7 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 		return Out{}, context.Cause(ctx)
 	}
 	w.say("%s of %s begins (attempt %d)", in.Step, in.Task, attempt.Attempt)
-	ended := w.server.meters.step(in.Step)
+	ended := w.server.meters.Step(in.Step)
 	defer func() {
 		ended(err)
 		switch {

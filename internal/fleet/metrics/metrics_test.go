@@ -1,4 +1,4 @@
-package fleet
+package metrics
 
 import (
 	"context"
@@ -31,23 +31,22 @@ func silent(string, ...any) {}
 func TestMetrics(t *testing.T) {
 	c := collectortest.New(t)
 	environ := configured(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=x-key=opens", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=here")
-	m, err := newMeters(t.Context(), environ, part{"ralph-worker", "w1", "1.0"}, silent)
+	m, err := New(t.Context(), environ, Part{"ralph-worker", "w1", "1.0"}, silent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.slots(3, func() int { return 1 }); err != nil {
+	if err := m.Slots(3, func() int { return 1 }); err != nil {
 		t.Fatal(err)
 	}
-	m.step("build")(nil)
-	m.step("build")(errors.New("the disk is full"))
-	m.step("check") // and it is under way
-	m.turns([]ralph.Fact{
+	m.Step("build")(nil)
+	m.Step("build")(errors.New("the disk is full"))
+	m.Step("check") // and it is under way
+	m.Turns([]ralph.Fact{
 		ralph.TurnEnded{Task: "t-secret", Agent: "codex", Tail: "words of an agent", Usage: ralph.Usage{Input: 10, CacheRead: 5, Output: 3, Cost: 0.25}},
 		ralph.TurnEnded{Task: "t-secret", Agent: "codex", Usage: ralph.Usage{Cost: 0.5}},
 		ralph.TaskStarted{ID: "t-secret"},
 	})
-	m.handler().WithTags(map[string]string{"task_queue": "q"}).Counter("temporal_request").Inc(2)
-	m.close()
+	m.Close()
 	for figure, want := range map[string]string{
 		"ralph-worker ralph.step.duration ralph.step=build ralph.step.outcome=done":                                                  "1",
 		"ralph-worker ralph.step.duration ralph.step=build ralph.step.outcome=failed":                                                "1",
@@ -58,7 +57,6 @@ func TestMetrics(t *testing.T) {
 		"ralph-worker gen_ai.client.token.usage gen_ai.agent.name=codex gen_ai.operation.name=invoke_agent gen_ai.token.type=input":  "1",
 		"ralph-worker gen_ai.client.token.usage gen_ai.agent.name=codex gen_ai.operation.name=invoke_agent gen_ai.token.type=output": "1",
 		"ralph-worker ralph.cost gen_ai.agent.name=codex":                                                                            "0.75",
-		"ralph-worker temporal_request task_queue=q":                                                                                 "2",
 	} {
 		if have := c.Has(figure); have != want {
 			t.Errorf("%s: %q, want %q", figure, have, want)
@@ -88,16 +86,16 @@ func TestMetricsAreOff(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_METRICS_EXPORTER=none"},
 	} {
 		t.Run(fmt.Sprint(vars), func(t *testing.T) {
-			m, err := newMeters(t.Context(), configured(t, vars...), part{}, silent)
+			m, err := New(t.Context(), configured(t, vars...), Part{}, silent)
 			if m != nil || err != nil {
 				t.Fatalf("%v, %v", m, err)
 			}
-			m.step("build")(nil)
-			m.turns([]ralph.Fact{ralph.TurnEnded{}})
-			if err := m.slots(1, nil); err != nil || m.handler() != nil {
-				t.Errorf("%v, %v", err, m.handler())
+			m.Step("build")(nil)
+			m.Turns([]ralph.Fact{ralph.TurnEnded{}})
+			if err := m.Slots(1, nil); err != nil {
+				t.Error(err)
 			}
-			m.close()
+			m.Close()
 		})
 	}
 	if len(c.All()) > 0 {
@@ -108,7 +106,7 @@ func TestMetricsAreOff(t *testing.T) {
 // What is set wrongly is said with what would be right; a collector that is not there is said once,
 // and nobody waits for it.
 func TestMetricsSetWrongly(t *testing.T) {
-	_, err := newMeters(t.Context(), configured(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"), part{}, silent)
+	_, err := New(t.Context(), configured(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"), Part{}, silent)
 	if err == nil || !strings.Contains(err.Error(), "smoke") || !errors.Is(err, ralph.ErrUsage) {
 		t.Errorf("a protocol that is none: %v", err)
 	}
@@ -119,13 +117,13 @@ func TestMetricsSetWrongly(t *testing.T) {
 	_ = n.Close() // nobody is there
 	for _, protocol := range []string{"grpc", "http/protobuf"} {
 		var said []string
-		m, err := newMeters(t.Context(), configured(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+n.Addr().String(), "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol, "OTEL_EXPORTER_OTLP_TIMEOUT=200"), part{}, func(format string, args ...any) {
+		m, err := New(t.Context(), configured(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+n.Addr().String(), "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol, "OTEL_EXPORTER_OTLP_TIMEOUT=200"), Part{}, func(format string, args ...any) {
 			said = append(said, fmt.Sprintf(format, args...))
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.step("build")(nil)
+		m.Step("build")(nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		for range 2 {
 			if err := m.provider.ForceFlush(ctx); err != nil {
@@ -133,7 +131,7 @@ func TestMetricsSetWrongly(t *testing.T) {
 			}
 		}
 		cancel()
-		m.close()
+		m.Close()
 		if len(said) != 1 || !strings.Contains(said[0], "metrics are not delivered: ") {
 			t.Errorf("%s: %q", protocol, said)
 		}

@@ -1,4 +1,8 @@
-package fleet
+// Package metrics owns what coordinators and workers count for an OpenTelemetry collector: what is
+// counted, and when and how it is sent.
+//
+// It does NOT own when a step begins and ends (fleet), nor what Temporal's library counts.
+package metrics
 
 import (
 	"cmp"
@@ -15,19 +19,19 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/opentelemetry"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// meters are what coordinators and workers count for an OpenTelemetry collector. It is off (nil,
-// which counts nothing) unless the variables that every program with OpenTelemetry reads name one.
-// No name of a task, no address of a repository and no text is among the attributes.
-type meters struct {
+// goodbye is how long a collector may take to hear the last of it.
+const goodbye = 5 * time.Second
+
+// Meters count. They are off (nil, which counts nothing) unless the variables that every program
+// with OpenTelemetry reads name a collector. No name of a task, no address of a repository and no
+// text is among the attributes.
+type Meters struct {
 	provider *sdk.MeterProvider
-	temporal client.MetricsHandler
 
 	underWay metric.Int64UpDownCounter
 	took     metric.Float64Histogram
@@ -35,32 +39,29 @@ type meters struct {
 	cost     metric.Float64Counter
 }
 
-// part is who counts.
-type part struct {
-	service string // ralph-coordinator, ralph-worker; OTEL_SERVICE_NAME counts before it
-	id      string // of this one among them
-	version string
+// Part is who counts.
+type Part struct {
+	Service string // ralph-coordinator, ralph-worker; OTEL_SERVICE_NAME counts before it
+	ID      string // of this one among them
+	Version string
 }
 
-// newMeters reads the variables, and begins to send every minute (OTEL_METRIC_EXPORT_INTERVAL).
+// New reads the variables, and begins to send every minute (OTEL_METRIC_EXPORT_INTERVAL).
 // That a collector cannot be reached is said once and hinders nothing.
-func newMeters(ctx context.Context, environ []string, who part, note func(format string, args ...any)) (*meters, error) {
+func New(ctx context.Context, environ []string, who Part, note func(format string, args ...any)) (*Meters, error) {
 	exporter, err := exporterOf(ctx, environ)
 	if exporter == nil || err != nil {
 		return nil, err
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
-		attribute.String("service.name", who.service), attribute.String("service.version", who.version), attribute.String("service.instance.id", who.id),
+		attribute.String("service.name", who.Service), attribute.String("service.version", who.Version), attribute.String("service.instance.id", who.ID),
 	), resource.WithFromEnv())
 	if err != nil {
 		return nil, &ralph.Refusal{Why: "OTEL_RESOURCE_ATTRIBUTES: " + err.Error(), Hint: "say it like key=value,key=value", Kind: ralph.ErrUsage}
 	}
 	var once sync.Once
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { once.Do(func() { note("metrics are not delivered: %v", err) }) }))
-	m := &meters{provider: sdk.NewMeterProvider(sdk.WithResource(about), sdk.WithReader(sdk.NewPeriodicReader(exporter)))}
-	m.temporal = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
-		Meter: m.provider.Meter("temporal-sdk-go"), OnError: otel.Handle, UseMonotonicCounters: true,
-	})
+	m := &Meters{provider: sdk.NewMeterProvider(sdk.WithResource(about), sdk.WithReader(sdk.NewPeriodicReader(exporter)))}
 	return m, m.make()
 }
 
@@ -89,7 +90,7 @@ func exporterOf(ctx context.Context, environ []string) (sdk.Exporter, error) {
 
 // make makes the instruments. Names and buckets of tokens are those of OpenTelemetry's conventions
 // for generative AI.
-func (m *meters) make() (err error) {
+func (m *Meters) make() (err error) {
 	ours := m.provider.Meter("github.com/ralph-loop/ralph")
 	keep := func(e error) { err = cmp.Or(err, e) }
 	var e error
@@ -106,16 +107,11 @@ func (m *meters) make() (err error) {
 	return err
 }
 
-// handler is what Temporal's own figures go to; nil for nowhere.
-func (m *meters) handler() client.MetricsHandler {
-	if m == nil {
-		return nil
-	}
-	return m.temporal
-}
+// Of is what a library counts with, by its name.
+func (m *Meters) Of(library string) metric.Meter { return m.provider.Meter(library) }
 
-// slots has the slots of a worker asked for whenever figures are sent.
-func (m *meters) slots(all int, busy func() int) error {
+// Slots has the slots of a worker asked for whenever figures are sent.
+func (m *Meters) Slots(all int, busy func() int) error {
 	if m == nil {
 		return nil
 	}
@@ -130,8 +126,8 @@ func (m *meters) slots(all int, busy func() int) error {
 	return err
 }
 
-// step counts a step that begins; what it returns, that it has ended.
-func (m *meters) step(name string) (ended func(err error)) {
+// Step counts a step that begins; what it returns, that it has ended.
+func (m *Meters) Step(name string) (ended func(err error)) {
 	if m == nil {
 		return func(error) {}
 	}
@@ -148,8 +144,8 @@ func (m *meters) step(name string) (ended func(err error)) {
 	}
 }
 
-// turns counts what the turns among facts used.
-func (m *meters) turns(facts []ralph.Fact) {
+// Turns counts what the turns among facts used.
+func (m *Meters) Turns(facts []ralph.Fact) {
 	if m == nil {
 		return
 	}
@@ -169,8 +165,8 @@ func (m *meters) turns(facts []ralph.Fact) {
 	}
 }
 
-// close sends what is left. A collector that does not answer is not waited for longer than goodbye.
-func (m *meters) close() {
+// Close sends what is left. A collector that does not answer is not waited for longer than goodbye.
+func (m *Meters) Close() {
 	if m == nil {
 		return
 	}
