@@ -181,7 +181,8 @@ func (m *Model) look(l panes.Look) tea.Cmd {
 	if !maps.Equal(before.Context.Keys, l.Context.Keys) {
 		m.keys = map[string][]string{}
 	}
-	if !m.note.until.IsZero() && l.Now.After(m.note.until) {
+	over := before.State != nil && m.note.tone == draw.Warn && len(before.State.Approvals) != len(l.State.Approvals) // what it says cannot be done may be by now
+	if over || !m.note.until.IsZero() && l.Now.After(m.note.until) {
 		m.note = note{}
 	}
 	if before.State == nil && m.hello != "" {
