@@ -83,3 +83,27 @@ func TestCardsGoFromColumnToColumn(t *testing.T) {
 		t.Error("the page was loaded anew, or a card was empty")
 	}
 }
+
+// Each line of the feed comes by itself: what was there stays, and the page that saw them come has what one that is
+// loaded has.
+func TestLinesOfTheFeedComeOneByOne(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, held, "parallel=1")
+	p.plan(three()...)
+	s := p.serve("127.0.0.1:0")
+	x := enter(t, newBrowser(t), s)
+	engine := p.start("autopilot", "--parallel", "1")
+	x.says(".feed-list", "t-aaaa")
+	x.until("lines", `document.querySelectorAll(".feed-list > li.feed-item").length > 0`)
+	x.is(`(window.first = document.querySelector(".feed-list > li:last-child"), true)`)
+	touch(t, p, "../go")
+	<-engine.done
+	x.lacks("#bar", "Running")
+	const lines = `JSON.stringify([...document.querySelectorAll(".feed-list > li")].map(l => [l.id, l.dataset.tone, l.className, l.querySelector("a").innerText]))`
+	x.is(`sessionStorage.setItem("lines", ` + lines + `), true`)
+	if !x.is(`window.first.isConnected && window.first.innerText.trim() !== ""`) {
+		t.Error("the first line did not stay")
+	}
+	x.open("/")
+	x.until("the same lines", `sessionStorage.getItem("lines") === `+lines)
+}

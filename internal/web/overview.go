@@ -23,7 +23,7 @@ func overview(_ context.Context, r *request) (view.Page, error) {
 		{ID: "overview-threads", Body: view.ThreadsBrief(o.Threads())},
 		{ID: "progress", Class: "half", Body: view.PlanProgress(o.Progress())},
 		{ID: "merges", Class: "half", Body: view.Merges(o.Merges(stage))},
-		{ID: "feed", Class: "rail", Body: view.Feed(feed)},
+		{ID: "feed", Class: "rail", Body: view.Feed(feed), Inner: view.FeedLines(feed)},
 		{ID: "inbox", Class: "half", Body: view.Inbox(o.Inbox())},
 		{ID: "statistics", Class: "half", Body: view.Statistics(o.Statistics())},
 		{ID: "issues", Class: "half", Body: view.Issues(o.Issues())},

@@ -139,6 +139,38 @@ func TestCardsAreSentAlone(t *testing.T) {
 	}
 }
 
+// A decision sends its own line of the feed, and of the others only where they stand.
+func TestLinesOfTheFeedAreSentAlone(t *testing.T) {
+	t.Parallel()
+	p := busy(100)
+	x := boardOf(t, p, "shop")
+	step := func(i int) {
+		p.tell(ralph.StepStarted{Task: "t-0041", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: "claude", Iteration: i}, DecidedAt: p.at, Why: ralph.Why{Rule: "B-026", Text: strings.Repeat("no signal yet ", 20)}})
+	}
+	for i := range 100 { // as many lines as there is room for
+		step(i)
+	}
+	before := partsAt(t, x, "/", nil)
+	step(100)
+	after := partsAt(t, x, "/", nil)
+	sent, all := 0, 0
+	lines := slices.DeleteFunc(differ(before, after), func(id string) bool {
+		if id == "feed" || id[0] == 'f' && id[1] <= '9' {
+			sent += sizeOf(after, id)
+		}
+		return id == "feed" || id[0] != 'f'
+	})
+	for _, l := range after {
+		if l.ID[0] == 'f' {
+			all += len(l.HTML)
+		}
+	}
+	if len(lines) != 1 || sent > all/5 {
+		t.Errorf("a decision sends the lines %v, %d bytes of %d", lines, sent, all)
+	}
+	t.Logf("%d bytes of %d", sent, all)
+}
+
 // A journal whose facts do not follow each other is shown as it is; it used to be read again without end.
 func TestBrokenChainIsShown(t *testing.T) {
 	t.Parallel()

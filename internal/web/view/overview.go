@@ -48,6 +48,18 @@ func feedID(items []FeedItem, i int) string {
 	return fmt.Sprintf("f%d-%d", items[i].Seq, n)
 }
 
+// FeedLines are the lines of the feed, each sent by itself, once.
+func FeedLines(items []FeedItem) (out []Section) {
+	for i, x := range items {
+		class := "feed-item"
+		if x.Decision {
+			class += " decision"
+		}
+		out = append(out, Section{ID: feedID(items, i), Class: class, Tone: x.Tone(), Part: true, Item: true, Body: feedLine(x)})
+	}
+	return out
+}
+
 // latest is the newest decision.
 func latest(items []FeedItem) *FeedItem {
 	for i := range items {

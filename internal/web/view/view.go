@@ -35,6 +35,8 @@ type Section struct {
 	Body  templ.Component
 	Inner []Section // parts of it that are sent by themselves
 	Part  bool      // it is such a part
+	Item  bool      // and an item of a list
+	Tone  string    // of an item
 }
 
 // class is the class of its element.

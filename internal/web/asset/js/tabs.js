@@ -59,7 +59,7 @@
     look() {
       if (this.left || Date.now() - this.heard < silence) return;
       this.say("leave");
-      if (++this.tries > 2) this.alone();
+      if (++this.tries > 1) this.alone();
       else this.join("");
     }
     end() {
