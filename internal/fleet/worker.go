@@ -86,6 +86,7 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 	if err := w.sweep(ctx); err != nil {
 		return err
 	}
+	proc.PassNoneOn()
 	if err := proc.AdoptOrphans(); err != nil {
 		return fmt.Errorf("become the parent of what agents leave behind: %w", err)
 	}

@@ -311,6 +311,7 @@ func (x *Session) work(ctx context.Context) error {
 	beatCtx, stopBeat := context.WithCancel(ctx)
 	defer stopBeat()
 	go heartbeat(beatCtx, person.Guarded{SessionLock: x.lock, Root: x.Root}, force, x.console.Note)
+	proc.PassNoneOn()
 	if err := proc.AdoptOrphans(); err != nil {
 		return x.broken(fmt.Errorf("become the parent of what agents leave behind: %w", err))
 	}
