@@ -138,7 +138,7 @@ func (r *Repo) wrappedHooks(ctx context.Context) (string, error) {
 		if old, err := os.ReadFile(name); err == nil && string(old) == text+" \"$@\"\n" {
 			continue
 		}
-		if err := replaceFile(name, text+" \"$@\"\n", 0o700); err != nil {
+		if err := proc.WithoutStarts(func() error { return replaceFile(name, text+" \"$@\"\n", 0o700) }); err != nil {
 			return "", err
 		}
 	}

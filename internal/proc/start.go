@@ -38,6 +38,15 @@ func (e *StartError) Lasting() bool {
 // errInterpreter is a script whose first line names a program that is not there.
 var errInterpreter = errors.New("is there, but the interpreter that its first line names is not")
 
+// WithoutStarts runs f, which writes a program, while this process starts no other one: what is
+// forked meanwhile would have the file open for writing too until it is another program, and
+// Linux refuses to run such a file ("text file busy").
+func WithoutStarts(f func() error) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return f()
+}
+
 // LookPath finds the program name as Run does: with a slash relative to dir,
 // else in PATH of env, where relative entries are passed over, since they
 // would run what lies in a work tree. The path is absolute. The error is a

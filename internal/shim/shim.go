@@ -126,10 +126,9 @@ func atOnce(calls [][]string, path, real string) string {
 		"\tcase $PATH in " + quote(path) + " | *:" + quote(path) + " | " + quote(path) + ":* | *:" + quote(path) + ":*) [ -x " + quote(real) + " ] && exec " + quote(real) + " \"$@\" ;; esac ;;\nesac\n"
 }
 
-// write makes an executable. It is renamed into place, so that no process that is
-// started meanwhile has it open for writing, in which case it could not be run.
+// write makes an executable, which may be run at once, whatever other slots start meanwhile.
 func write(path, text string) error {
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+	if err := proc.WithoutStarts(func() error { return os.WriteFile(path, []byte(text), 0o700) }); err != nil {
 		return fmt.Errorf("write the shim %s: %w", filepath.Base(path), err)
 	}
 	return nil

@@ -1,10 +1,12 @@
 package shim_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/operation"
@@ -117,6 +119,41 @@ func TestPlainCalls(t *testing.T) {
 	}
 	if out, _ := run(t, real, "", env, "tool", "status"); strings.TrimSpace(out) != "ralph" {
 		t.Errorf("without the program: %q", out)
+	}
+}
+
+// A shim can be run as soon as it is there, whatever other slots start meanwhile: what they fork
+// has its file open for writing until it is another program, and Linux runs none that is.
+func TestShimsBesideOtherStarts(t *testing.T) {
+	t.Parallel()
+	real, self := t.TempDir(), filepath.Join(t.TempDir(), "ralph")
+	ralphtest.Program(t, filepath.Join(real, "tool"), "#!/bin/sh\n")
+	ralphtest.Program(t, self, "#!/bin/sh\n")
+	over := make(chan struct{})
+	var others sync.WaitGroup
+	defer others.Wait()
+	defer close(over)
+	for range 4 {
+		others.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					_, _, _, _ = proc.NewRunner("").Output(context.Background(), proc.Command{Args: []string{"/bin/true"}})
+				}
+			}
+		})
+	}
+	for range 30 {
+		dir := t.TempDir()
+		env, err := shim.Set{
+			Self: self, Programs: []string{"tool"}, Plain: map[string][][]string{"tool": {{"status"}}},
+		}.Put(dir, []string{"PATH=" + real + ":/usr/bin:/bin"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, real, "", env, filepath.Join(dir, "bin", "tool"), "status")
 	}
 }
 
