@@ -29,7 +29,7 @@ and comes back, and the merge closes the issue.`,
 		Example: "  ralph demo\n  ralph demo --auto\n  ralph demo --issues\n  ralph demo --parallel --ui\n  ralph demo --parallel --web\n  ralph demo --dir /tmp/try",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if show {
+			if show && !noScreen(env, "the demo is told line by line") {
 				return runDemoUI(cmd.Context(), env, dir, parallel)
 			}
 			if auto {

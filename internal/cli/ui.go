@@ -25,7 +25,8 @@ as the dashboard (` + "`ralph serve`" + `). ? lists the keys that do something n
 action by its name.
 
 It works beside an engine and without one, and can start one, which outlives it. q leaves
-the screen, not the work.`,
+the screen, not the work. Where no screen can be shown (no terminal, TERM=dumb) it says why, and is
+` + "`ralph log -f`" + ` instead.`,
 		Example: "  ralph ui\n  ralph ui --theme light\n  ralph demo --parallel --ui",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runUI(cmd.Context(), env, f)
@@ -34,6 +35,19 @@ the screen, not the work.`,
 	cmd.Flags().StringVar(&f.theme, "theme", "", "dark or light (default: as the terminal's background is)")
 	cmd.Flags().BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
 	return cmd
+}
+
+// logInstead is how many lines of what came before a log that takes the place of the screen begins with.
+const logInstead = 50
+
+// noScreen reports that no screen can be shown, and says why, and what there is instead.
+func noScreen(env workspace.Env, instead string) bool {
+	why := ui.Impossible(env)
+	if why == "" {
+		return false
+	}
+	fmt.Fprintf(env.Stderr, "ralph: no screen can be shown: %s; %s\n", why, instead)
+	return true
 }
 
 // uiFlags are what a person says on the command line.
@@ -50,15 +64,15 @@ func runUI(ctx context.Context, env workspace.Env, f uiFlags) error {
 	if f.theme != "" && f.theme != "dark" && f.theme != "light" {
 		return usage("--theme %s: use dark or light", f.theme)
 	}
-	if err := ui.Refused(env); err != nil {
-		return err
-	}
 	root, err := workspace.FindRoot(env)
 	if err == nil {
 		err = workspace.NeedsSetup(root)
 	}
 	if err != nil {
 		return err
+	}
+	if f.launch == nil && noScreen(env, "`ralph log -f` shows what happens instead, until Ctrl+C") {
+		return runLog(ctx, env, logOptions{follow: true, last: logInstead})
 	}
 	source, err := watch.Open(env, root)
 	if err != nil {
@@ -90,7 +104,7 @@ func withUI(env workspace.Env, cmd *cobra.Command) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("ui", "web")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !show {
+		if !show || noScreen(env, "the work runs here, and is told line by line") {
 			return run(cmd, args)
 		}
 		words := slices.DeleteFunc(slices.Clone(env.Args), func(w string) bool { return w == "--ui" || strings.HasPrefix(w, "--ui=") })
@@ -104,9 +118,6 @@ const demoPace = 8
 
 // runDemoUI makes the demo's repository, and shows the work in it.
 func runDemoUI(ctx context.Context, env workspace.Env, dir string, parallel bool) error {
-	if err := ui.Refused(env); err != nil {
-		return err
-	}
 	if err := person.Required(env); err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ui/tty"
 	"github.com/ralph-loop/ralph/internal/ui/watch"
@@ -28,21 +27,18 @@ type Options struct {
 	Hello  string // said at first
 }
 
-// Refused says why there can be no screen here, nil where there can.
-func Refused(env workspace.Env) error {
-	why := ""
+// Impossible says why there can be no screen here, "" where there can.
+func Impossible(env workspace.Env) string {
 	in, ok := env.Stdin.(*os.File)
 	switch {
 	case !env.Terminal:
-		why = "the output is no terminal"
+		return "the output is no terminal"
 	case !ok || !tty.Is(in):
-		why = "the input is no terminal"
+		return "the input is no terminal"
 	case proc.Getenv(env.Environ, "TERM") == "dumb" || proc.Getenv(env.Environ, "TERM") == "":
-		why = "this terminal cannot place its cursor (TERM=" + proc.Getenv(env.Environ, "TERM") + ")"
-	default:
-		return nil
+		return "this terminal cannot place its cursor (TERM=" + proc.Getenv(env.Environ, "TERM") + ")"
 	}
-	return &ralph.Refusal{Why: "no screen can be shown: " + why, Hint: "[[log -f]] shows what happens line by line, [[status]] where the work stands", Kind: ralph.ErrUsage}
+	return ""
 }
 
 // Goodbye is what is left to say when the screen is gone.
