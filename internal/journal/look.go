@@ -102,7 +102,11 @@ func (j *File) Look() (*LockInfo, error) {
 	if err != nil || owner == nil && !held {
 		return nil, err
 	}
-	info := j.lockInfo(owner, &j.opt.Me, j.opt.Alive, j.opt.Now())
+	alive := j.opt.Alive
+	if held { // the kernel's word is enough: the process is asked for only without it
+		alive = nil
+	}
+	info := j.lockInfo(owner, &j.opt.Me, alive, j.opt.Now())
 	info.Live = info.Live || held
 	return &info, nil
 }
@@ -127,15 +131,11 @@ func (j *File) flocked(path string) (bool, error) {
 // Holder returns the owner of the session lock when an engine works here now, nil
 // when none does or nobody can tell.
 func (j *File) Holder() *Owner {
-	path := filepath.Join(j.dir, lockName)
-	owner, err := readOwner(path)
-	if err != nil || owner == nil || owner.Pid == 0 {
+	info, err := j.Look()
+	if err != nil || info == nil || !info.Live || info.Owner.Pid == 0 {
 		return nil
 	}
-	if held, err := j.flocked(path); err != nil || !held && !j.lockInfo(owner, &j.opt.Me, j.opt.Alive, j.opt.Now()).Live {
-		return nil // the kernel's word is enough: the process is asked for only without it
-	}
-	return owner
+	return &info.Owner
 }
 
 // TakeAway removes the session lock of an owner who is gone, and returns what it
