@@ -3,7 +3,6 @@
 package fleet_test
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -101,7 +100,7 @@ func TestFromAnyMachine(t *testing.T) {
 func TestMetricsOfAFleet(t *testing.T) {
 	c := collectortest.New(t)
 	l := newLand(t, "", 2, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "10ms"))
+	l.playsFor("10ms")
 	l.worker("w1")
 	l.coordinator()
 	l.says("coordinator", "Session summary")

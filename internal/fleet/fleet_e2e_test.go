@@ -292,6 +292,12 @@ const oneTurn = `  - when: {stage: build}
       - signal: COMPLETE
 `
 
+// playsFor has the agent of every worker think for so long.
+func (l *land) playsFor(think string) {
+	l.t.Helper()
+	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), think))
+}
+
 // Whatever is killed at whatever moment, each task lands exactly once.
 func TestKilledAtRandom(t *testing.T) {
 	if testing.Short() {
@@ -305,7 +311,7 @@ func TestKilledAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	const tasks, kills = 16, 14
 	l := newLand(t, "", tasks)
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "500ms"))
+	l.playsFor("500ms")
 	l.patience = 10 * time.Minute
 	workers := []string{"w1", "w2", "w3"}
 	for _, w := range workers {
@@ -342,7 +348,7 @@ func TestKilledAtRandom(t *testing.T) {
 // one: nobody pays twice.
 func TestCoordinatorComesBack(t *testing.T) {
 	l := newLand(t, "", 1)
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "3s"))
+	l.playsFor("3s")
 	l.worker("w1")
 	l.coordinator()
 	l.until("the agent is at work", func() bool { return l.plays() == 1 })
@@ -363,7 +369,7 @@ func TestCoordinatorComesBack(t *testing.T) {
 // they were before it.
 func TestWorkerLost(t *testing.T) {
 	l := newLand(t, "", 1)
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "3s"))
+	l.playsFor("3s")
 	l.worker("w1")
 	l.coordinator()
 	l.until("the agent is at work", func() bool { return l.plays() == 1 })
@@ -386,7 +392,7 @@ func TestWorkerLost(t *testing.T) {
 // A worker that reaches git and not the server gives its step up by itself; another one has it.
 func TestPartition(t *testing.T) {
 	l := newLand(t, "", 1)
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "40s"))
+	l.playsFor("40s")
 	cut := newProxy(t, l.server)
 	env := l.env
 	l.env = append(slices.Clone(env), "TEMPORAL_ADDRESS="+cut.address)
@@ -394,7 +400,7 @@ func TestPartition(t *testing.T) {
 	l.env = env
 	l.coordinator()
 	l.until("the agent is at work", func() bool { return l.plays() == 1 })
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "100ms"))
+	l.playsFor("100ms")
 	cut.close()
 	l.worker("w2")
 	l.says("coordinator", "Session summary")
@@ -409,7 +415,7 @@ func TestPartition(t *testing.T) {
 // A worker that is told to end takes no more steps, ends those under way, and is gone.
 func TestDrain(t *testing.T) {
 	l := newLand(t, "", 2)
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "2s"))
+	l.playsFor("2s")
 	l.worker("w1", "--slots", "1")
 	l.coordinator()
 	l.until("the agent is at work", func() bool { return l.plays() == 1 })

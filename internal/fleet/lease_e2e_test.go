@@ -20,7 +20,7 @@ import (
 func two(t *testing.T, think, heard string, tasks int) *land {
 	t.Helper()
 	l := newLand(t, "", 0, "RALPH_FLEET_HEARD="+heard)
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), think))
+	l.playsFor(think)
 	b, err := os.ReadFile(l.path("work/ralph/config.yaml"))
 	must(t, err)
 	l.write("work/ralph/config.yaml", string(b)+"land: {how: branch, branch: \"out/{spec}\"}\n")
@@ -298,7 +298,7 @@ func TestCoordinatorsAtRandom(t *testing.T) {
 // lease, it begins as soon as that one is gone, and goes on with the very same plan.
 func TestSecondCoordinatorOfOneCheckout(t *testing.T) {
 	l := newLand(t, "", 2)
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), "3s"))
+	l.playsFor("3s")
 	l.worker("w1")
 	l.coordinator()
 	l.until("the agents are at work", func() bool { return l.plays() == 2 })

@@ -16,12 +16,6 @@ import (
 	"testing"
 )
 
-// playsFor has the agent of every worker think for so long.
-func (l *land) playsFor(think string) {
-	l.t.Helper()
-	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), think))
-}
-
 // lands waits until the session is over and looks at what came of it, with workers that end now.
 func (l *land) lands(tasks int, workers ...string) {
 	l.t.Helper()

@@ -7,6 +7,7 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,6 +24,9 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
+
+// own is the library of what is counted here.
+const own = "github.com/ralph-loop/ralph"
 
 // goodbye is how long a collector may take to hear the last of it.
 const goodbye = 5 * time.Second
@@ -91,8 +95,8 @@ func exporterOf(ctx context.Context, environ []string) (sdk.Exporter, error) {
 // make makes the instruments. Names and buckets of tokens are those of OpenTelemetry's conventions
 // for generative AI.
 func (m *Meters) make() (err error) {
-	ours := m.provider.Meter("github.com/ralph-loop/ralph")
-	keep := func(e error) { err = cmp.Or(err, e) }
+	ours := m.Of(own)
+	keep := func(e error) { err = errors.Join(err, e) }
 	var e error
 	m.underWay, e = ours.Int64UpDownCounter("ralph.steps.active", metric.WithUnit("{step}"), metric.WithDescription("Steps under way; at a coordinator also those that wait for a worker"))
 	keep(e)
@@ -115,8 +119,7 @@ func (m *Meters) Slots(all int, busy func() int) error {
 	if m == nil {
 		return nil
 	}
-	ours := m.provider.Meter("github.com/ralph-loop/ralph")
-	_, err := ours.Int64ObservableGauge("ralph.worker.slots", metric.WithUnit("{slot}"), metric.WithDescription("Slots of a worker, by whether a step is in them"),
+	_, err := m.Of(own).Int64ObservableGauge("ralph.worker.slots", metric.WithUnit("{slot}"), metric.WithDescription("Slots of a worker, by whether a step is in them"),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			n := busy()
 			o.Observe(int64(n), metric.WithAttributes(attribute.String("ralph.slot.state", "busy")))
