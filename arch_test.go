@@ -201,9 +201,10 @@ func screenLayers() map[string][]string {
 func fleetLayers() map[string][]string {
 	return map[string][]string{
 		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
-		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/seal", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
+		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/seal", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
 		"internal/fleet/lease": {}, "internal/fleet/seal": {"R"},
 		"internal/fleet/metrics": {"R", "internal/proc"},
+		"internal/fleet/note":    {"R", "internal/fleet/seal"},
 		"cmd/ralph-fleet":        {"internal/cli", "internal/fleetcmd", "internal/fleet", "internal/version", "internal/workspace"},
 	}
 }

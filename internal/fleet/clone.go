@@ -20,6 +20,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/fleet/note"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
 	"github.com/ralph-loop/ralph/internal/git/info"
@@ -160,7 +161,7 @@ func (c *clone) carry(ctx context.Context, in In, said, attempt string) (Out, er
 // job is a step as it came.
 type job struct {
 	place   carry.Place
-	note    note
+	note    note.Note
 	step    ralph.Step
 	policy  policy.Config
 	folder  string   // of the records of its turns
@@ -185,7 +186,7 @@ func (c *clone) fetch(ctx context.Context, in In) (*job, error) {
 	if j.place, sealed, err = carry.Unpack(ctx, c.repo, in.Commit); err != nil {
 		return nil, err
 	}
-	if j.note, err = decodeNote(sealed, c.w.seal); err != nil {
+	if j.note, err = note.Decode(sealed, c.w.seal); err != nil {
 		return nil, temporal.NewApplicationErrorWithCause(err.Error(), "note", err)
 	}
 	n := &j.note
@@ -222,10 +223,10 @@ func (c *clone) prepare(ctx context.Context, j *job) error {
 			return fmt.Errorf("make the folders of turns: %w", err)
 		}
 	}
-	if err := placeFiles(c.dir, n.Files, forWorker(j.folder)); err != nil {
+	if err := note.Place(c.dir, n.Files, note.ForWorker(j.folder)); err != nil {
 		return err
 	}
-	_, j.records = listed(c.dir, j.folder)
+	_, j.records = note.Listed(c.dir, j.folder)
 	for key, value := range map[string]string{"user.name": n.Name, "user.email": n.Email} {
 		if _, err := c.repo.Run(ctx, git.Call{Args: []string{"config", "--local", key, value}, Write: true}); err != nil {
 			return err
@@ -327,14 +328,14 @@ func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *
 	if err != nil {
 		return Out{}, err
 	}
-	n := note{Version: c.w.env.Version, Branch: place.Branch, Dir: j.note.Dir, Task: j.note.Task, Where: c.w.o.Name, Lease: in.Lease, Files: map[string][]byte{}, SentAt: time.Now()}
-	if n.Facts, err = encodeFacts(redacted(parts, facts)); err != nil {
+	n := note.Note{Version: c.w.env.Version, Branch: place.Branch, Dir: j.note.Dir, Task: j.note.Task, Where: c.w.o.Name, Lease: in.Lease, Files: map[string][]byte{}, SentAt: time.Now()}
+	if n.Facts, err = note.EncodeFacts(redacted(parts, facts)); err != nil {
 		return Out{}, err
 	}
-	if err := newFiles(c.dir, j.folder, j.records, n.Files); err != nil {
+	if err := note.NewFiles(c.dir, j.folder, j.records, n.Files); err != nil {
 		return Out{}, err
 	}
-	b, err := n.encode(c.w.seal)
+	b, err := n.Encode(c.w.seal)
 	if err != nil {
 		return Out{}, err
 	}

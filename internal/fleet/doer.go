@@ -22,6 +22,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
+	"github.com/ralph-loop/ralph/internal/fleet/note"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
@@ -228,7 +229,7 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 	if err != nil {
 		return nil, err
 	}
-	b, err := n.encode(d.seal)
+	b, err := n.Encode(d.seal)
 	if err != nil {
 		return nil, err
 	}
@@ -284,9 +285,9 @@ func (d *Doer) refs() push.Refs {
 }
 
 // note is what goes with the files.
-func (d *Doer) note(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step) (note, error) {
+func (d *Doer) note(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step) (note.Note, error) {
 	root := d.in.Parts.Root
-	n := note{Version: d.in.Env.Version, Branch: t.Run.Worktree.Branch, Dir: t.Run.Worktree.Dir, Task: t.ID, Flags: d.in.Flags, SentAt: time.Now()}
+	n := note.Note{Version: d.in.Env.Version, Branch: t.Run.Worktree.Branch, Dir: t.Run.Worktree.Dir, Task: t.ID, Flags: d.in.Flags, SentAt: time.Now()}
 	var err error
 	if n.Step, err = json.Marshal(ralph.StepStarted{Task: t.ID, Step: step}); err != nil {
 		return n, err
@@ -297,13 +298,13 @@ func (d *Doer) note(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 	cut := s.Clone() // what no turn of a task looks at stays here
 	cut.Inbox, cut.Pulls, cut.Tracked, cut.Gone, cut.Aside = nil, nil, nil, nil, nil
 	n.State = cut
-	if n.Files, err = settings(root, s.Job.File); err != nil {
+	if n.Files, err = note.Settings(root, s.Job.File); err != nil {
 		return n, err
 	}
-	if err := take(root, recordsOf(t), n.Files); err != nil {
+	if err := note.Take(root, note.RecordsOf(t), n.Files); err != nil {
 		return n, err
 	}
-	n.Turns, _ = listed(root, filepath.ToSlash(stepping.RecordsOf(t.ID)))
+	n.Turns, _ = note.Listed(root, filepath.ToSlash(stepping.RecordsOf(t.ID)))
 	if n.Name, err = d.in.Parts.Repo.Line(ctx, git.Call{Args: []string{"var", "GIT_AUTHOR_IDENT"}}); err != nil {
 		return n, err
 	}
@@ -339,7 +340,7 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 	if err != nil {
 		return nil, err
 	}
-	n, err := decodeNote(sealed, d.seal)
+	n, err := note.Decode(sealed, d.seal)
 	switch now := d.hold.number(); {
 	case err != nil:
 	case n.Task != t.ID:
@@ -350,11 +351,11 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 	if err != nil {
 		return nil, err
 	}
-	facts, err := decodeFacts(n.Facts)
+	facts, err := note.DecodeFacts(n.Facts)
 	if err != nil {
 		return nil, err
 	}
-	if err := placeFiles(d.in.Parts.Root, n.Files, forCoordinator(filepath.ToSlash(stepping.RecordsOf(t.ID)))); err != nil {
+	if err := note.Place(d.in.Parts.Root, n.Files, note.ForCoordinator(filepath.ToSlash(stepping.RecordsOf(t.ID)))); err != nil {
 		return nil, err
 	}
 	place.Branch = t.Run.Worktree.Branch

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/note"
 	stepping "github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -78,7 +79,7 @@ func (d desk) talk(ctx context.Context, in Talk) (Told, error) {
 	stop := beat(ctx, in.Beat)
 	defer stop()
 	if len(in.Facts) > 0 {
-		facts, err := decodeFacts(in.Facts)
+		facts, err := note.DecodeFacts(in.Facts)
 		if err != nil {
 			return Told{}, temporal.NewNonRetryableApplicationError(err.Error(), "facts", nil)
 		}
@@ -170,7 +171,7 @@ func (l *line) Update(ctx context.Context, by string, decide func(*ralph.State) 
 	if err != nil || len(facts) == 0 {
 		return err
 	}
-	lines, err := encodeFacts(facts)
+	lines, err := note.EncodeFacts(facts)
 	if err != nil {
 		return err
 	}

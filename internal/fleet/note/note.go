@@ -1,4 +1,10 @@
-package fleet
+// Package note is what travels beside Temporal, in the commits of git: what a step depends on, with
+// the files that it needs of the checkout, and on the way back what came of it with the records of
+// its turns.
+//
+// It does NOT own the commits (internal/git/carry) nor their refs (internal/git/push), and knows
+// nothing of Temporal.
+package note
 
 import (
 	"bytes"
@@ -20,8 +26,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 )
 
-// note is what goes with the files of a worktree, to a worker and back.
-type note struct {
+// Note is what goes with the files of a worktree, to a worker and back.
+type Note struct {
 	Version string // of the ralph that wrote it
 	Branch  string
 	Dir     string // of the worktree, relative to the repository
@@ -44,11 +50,11 @@ type note struct {
 	Lease int64             `json:",omitempty"` // for which
 }
 
-// maxNote bounds what a note may be when it is open: records of turns are bounded each, too.
-const maxNote = 512 << 20
+// most bounds what a note may be when it is open: records of turns are bounded each, too.
+const most = 512 << 20
 
-// encode makes a note small.
-func (n note) encode(k seal.Sealer) ([]byte, error) {
+// Encode makes a note small, and seals it where there is a key.
+func (n Note) Encode(k seal.Sealer) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if err := errors.Join(json.NewEncoder(z).Encode(n), z.Close()); err != nil {
@@ -57,15 +63,17 @@ func (n note) encode(k seal.Sealer) ([]byte, error) {
 	return k.Seal(b.Bytes())
 }
 
-func decodeNote(b []byte, k seal.Sealer) (note, error) {
-	var n note
+// Decode reads what Encode wrote. What has another seal than k, or none where there is a key, is
+// refused: it may be anybody's.
+func Decode(b []byte, k seal.Sealer) (Note, error) {
+	var n Note
 	b, err := k.Open(b)
 	if err != nil {
 		return n, err
 	}
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err == nil {
-		err = json.NewDecoder(io.LimitReader(z, maxNote)).Decode(&n)
+		err = json.NewDecoder(io.LimitReader(z, most)).Decode(&n)
 	}
 	if err != nil {
 		return n, fmt.Errorf("read what travelled: %w", err)
@@ -73,8 +81,8 @@ func decodeNote(b []byte, k seal.Sealer) (note, error) {
 	return n, nil
 }
 
-// encodeFacts writes facts as the journal has them.
-func encodeFacts(facts []ralph.Fact) ([]json.RawMessage, error) {
+// EncodeFacts writes facts as the journal has them.
+func EncodeFacts(facts []ralph.Fact) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	for _, f := range facts {
 		line, err := ralph.MarshalEvent(&ralph.Event{Fact: f})
@@ -86,7 +94,8 @@ func encodeFacts(facts []ralph.Fact) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-func decodeFacts(lines []json.RawMessage) ([]ralph.Fact, error) {
+// DecodeFacts reads what EncodeFacts wrote.
+func DecodeFacts(lines []json.RawMessage) ([]ralph.Fact, error) {
 	var out []ralph.Fact
 	for _, l := range lines {
 		e, err := ralph.UnmarshalEvent(l)
@@ -98,8 +107,8 @@ func decodeFacts(lines []json.RawMessage) ([]ralph.Fact, error) {
 	return out, nil
 }
 
-// settings are the files that a step needs of the checkout: how ralph is set up, and the spec.
-func settings(root, spec string) (map[string][]byte, error) {
+// Settings are the files that a step needs of the checkout: how ralph is set up, and the spec.
+func Settings(root, spec string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	names := []string{"ralph/config.yaml"}
 	if spec != "" {
@@ -112,11 +121,11 @@ func settings(root, spec string) (map[string][]byte, error) {
 	for _, p := range prompts {
 		names = append(names, "ralph/prompts/"+filepath.Base(p))
 	}
-	return files, take(root, names, files)
+	return files, Take(root, names, files)
 }
 
-// take reads files; one that is not there is none.
-func take(root string, names []string, into map[string][]byte) error {
+// Take reads files below root; one that is not there is none.
+func Take(root string, names []string, into map[string][]byte) error {
 	at, err := os.OpenRoot(root) // a link must not lead out of the repository
 	if err != nil {
 		return fmt.Errorf("read what travels: %w", err)
@@ -135,8 +144,8 @@ func take(root string, names []string, into map[string][]byte) error {
 	return nil
 }
 
-// recordsOf are the files that the facts of a task name: outputs of checks, whole.
-func recordsOf(t *ralph.Task) []string {
+// RecordsOf are the files that the facts of a task name: outputs of checks, whole.
+func RecordsOf(t *ralph.Task) []string {
 	var names []string
 	for _, ran := range []*ralph.ChecksRan{t.Run.Checks, t.Run.Red} {
 		if ran != nil && ran.Path() != "" {
@@ -146,8 +155,8 @@ func recordsOf(t *ralph.Task) []string {
 	return names
 }
 
-// newFiles are the files of a folder of turns that were not there before.
-func newFiles(root, folder string, before []string, into map[string][]byte) error {
+// NewFiles takes the files of a folder of turns that were not there before.
+func NewFiles(root, folder string, before []string, into map[string][]byte) error {
 	at := filepath.Join(root, filepath.FromSlash(folder))
 	return filepath.WalkDir(at, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(at, name)
@@ -158,12 +167,12 @@ func newFiles(root, folder string, before []string, into map[string][]byte) erro
 		case err != nil || !d.Type().IsRegular() || slices.Contains(before, rel):
 			return err
 		}
-		return take(root, []string{path.Join(folder, rel)}, into)
+		return Take(root, []string{path.Join(folder, rel)}, into)
 	})
 }
 
-// listed are the names in a folder of turns, files by their path in it.
-func listed(root, folder string) (turns, files []string) {
+// Listed are the names in a folder of turns, files by their path in it.
+func Listed(root, folder string) (turns, files []string) {
 	at := filepath.Join(root, filepath.FromSlash(folder))
 	_ = filepath.WalkDir(at, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(at, name)
@@ -180,8 +189,9 @@ func listed(root, folder string) (turns, files []string) {
 	return turns, files
 }
 
-// place writes files that travelled. Only what allowed says may come.
-func placeFiles(root string, files map[string][]byte, allowed func(name string) bool) error {
+// Place writes files that travelled. Only what allowed says may come; a link must not lead it out of
+// the repository.
+func Place(root string, files map[string][]byte, allowed func(name string) bool) error {
 	at, err := os.OpenRoot(root)
 	if err != nil {
 		return fmt.Errorf("write what travelled: %w", err)
@@ -202,14 +212,14 @@ func placeFiles(root string, files map[string][]byte, allowed func(name string) 
 	return nil
 }
 
-// forWorker are the files that may come to a worker.
-func forWorker(folder string) func(string) bool {
+// ForWorker are the files that may come to a worker.
+func ForWorker(folder string) func(string) bool {
 	return func(name string) bool {
 		return name == "ralph/config.yaml" || strings.HasPrefix(name, "ralph/specs/") || strings.HasPrefix(name, "ralph/prompts/") || strings.HasPrefix(name, folder+"/")
 	}
 }
 
-// forCoordinator are those that may come back: records of the task.
-func forCoordinator(folder string) func(string) bool {
+// ForCoordinator are those that may come back: records of the task.
+func ForCoordinator(folder string) func(string) bool {
 	return func(name string) bool { return strings.HasPrefix(name, folder+"/") }
 }

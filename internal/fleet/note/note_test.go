@@ -1,0 +1,75 @@
+package note
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ralph-loop/ralph/internal/fleet/seal"
+)
+
+func sealerOf(t *testing.T, b byte) seal.Sealer {
+	t.Helper()
+	k, err := seal.New(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// With a key nothing of a note can be read, and what has another seal or none is refused; so does
+// who has no key refuse what is sealed.
+func TestSealed(t *testing.T) {
+	t.Parallel()
+	k, other := sealerOf(t, 1), sealerOf(t, 2)
+	n := Note{Task: "t-1", Files: map[string][]byte{"ralph/specs/x.md": []byte("the secret plan")}}
+	b, err := n.Encode(k)
+	if err != nil || bytes.Contains(b, []byte("secret")) || !bytes.HasPrefix(b, []byte("ralph-sealed-")) {
+		t.Fatalf("%v: %q", err, b)
+	}
+	if back, err := Decode(b, k); err != nil || string(back.Files["ralph/specs/x.md"]) != "the secret plan" {
+		t.Errorf("back: %+v, %v", back, err)
+	}
+	for _, wrong := range []seal.Sealer{other, {}} {
+		if _, err := Decode(b, wrong); !errors.Is(err, seal.ErrSealed) {
+			t.Errorf("another key: %v", err)
+		}
+	}
+	open, err := n.Encode(seal.Sealer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode(open, k); !errors.Is(err, seal.ErrSealed) {
+		t.Errorf("not sealed at all, where a key is set: %v", err)
+	}
+}
+
+// What a worker sends back goes into the records of its task and nowhere else, and what comes to
+// a worker into ralph's own folders.
+func TestFilesHaveTheirPlace(t *testing.T) {
+	t.Parallel()
+	folder := "ralph/.state/tasks/t-1"
+	for name, ok := range map[string]bool{
+		folder + "/1/output.log": true, folder + "/../t-2/1/x": false, "ralph/.state/journal.jsonl": false, "../x": false, "/etc/passwd": false,
+		".git/hooks/post-checkout": false, "ralph/config.yaml": false, folder + "x/y": false,
+	} {
+		root := t.TempDir()
+		err := Place(root, map[string][]byte{name: []byte("x")}, ForCoordinator(folder))
+		if _, there := os.Stat(filepath.Join(root, name)); (err == nil) != ok || ok && there != nil {
+			t.Errorf("%s: %v, %v", name, err, there)
+		}
+	}
+	root, out := t.TempDir(), t.TempDir()
+	if err := os.Symlink(out, filepath.Join(root, "ralph")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Place(root, map[string][]byte{folder + "/1/x": nil}, ForCoordinator(folder)); err == nil {
+		t.Error("a link led out of the repository")
+	}
+	if err := Place(t.TempDir(), map[string][]byte{"ralph/hooks/pre-turn": nil}, ForWorker(folder)); err == nil {
+		t.Error("a hook came to a worker")
+	}
+}
