@@ -227,14 +227,18 @@ func (c *clone) prepare(ctx context.Context, j *job) error {
 		return err
 	}
 	_, j.records = note.Listed(c.dir, j.folder)
-	for key, value := range map[string]string{"user.name": n.Name, "user.email": n.Email} {
-		if _, err := c.repo.Run(ctx, git.Call{Args: []string{"config", "--local", key, value}, Write: true}); err != nil {
-			return err
+	if who, err := c.repo.Author(ctx); err != nil || who != n.Name+" <"+n.Email+">" { // it is, but for the first step
+		for key, value := range map[string]string{"user.name": n.Name, "user.email": n.Email} {
+			if _, err := c.repo.Run(ctx, git.Call{Args: []string{"config", "--local", key, value}, Write: true}); err != nil {
+				return err
+			}
 		}
 	}
 	// HEAD has to be a commit; no files are at it.
-	if _, err := c.repo.Run(ctx, git.Call{Args: []string{"update-ref", "-m", "ralph: the newest step began here", "HEAD", j.place.Head}, Write: true}); err != nil {
-		return err
+	if head, err := c.repo.Head(ctx); err != nil || head.Commit != j.place.Head {
+		if _, err := c.repo.Run(ctx, git.Call{Args: []string{"update-ref", "-m", "ralph: the newest step began here", "HEAD", j.place.Head}, Write: true}); err != nil {
+			return err
+		}
 	}
 	return info.Exclude(c.repo, workspace.RuntimePaths())
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,6 +61,7 @@ type Doer struct {
 	journal string
 	beat    time.Duration
 	asked   atomic.Pointer[workflow.Execution] // the newest action of a person elsewhere
+	links   sync.Map                           // whether a commit has repositories inside it, by its name
 }
 
 var _ hook.Does = (*Doer)(nil)
@@ -138,8 +140,20 @@ func (d *Doer) travels(ctx context.Context, t *ralph.Task, step ralph.Step) (boo
 	if t == nil || !t.TakesSlot() || t.Kind == ralph.KindResolve || t.Run.Worktree.Dir == "" || t.Run.Worktree.Branch == "" {
 		return false, nil
 	}
-	links, err := carry.Linked(ctx, d.in.Parts.Repo, cmp.Or(t.Run.Worktree.Head, t.Run.Worktree.Base))
+	links, err := d.linked(ctx, cmp.Or(t.Run.Worktree.Head, t.Run.Worktree.Base))
 	return !links, err
+}
+
+// linked reports whether a commit has repositories inside it. Each step asks, and most ask of the same few commits.
+func (d *Doer) linked(ctx context.Context, commit string) (bool, error) {
+	if known, ok := d.links.Load(commit); ok {
+		return known.(bool), nil
+	}
+	links, err := carry.Linked(ctx, d.in.Parts.Repo, commit)
+	if err == nil {
+		d.links.Store(commit, links)
+	}
+	return links, err
 }
 
 // Do implements engine.Doer.
@@ -305,7 +319,7 @@ func (d *Doer) note(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 		return n, err
 	}
 	n.Turns, _ = note.Listed(root, filepath.ToSlash(stepping.RecordsOf(t.ID)))
-	if n.Name, err = d.in.Parts.Repo.Line(ctx, git.Call{Args: []string{"var", "GIT_AUTHOR_IDENT"}}); err != nil {
+	if n.Name, err = d.in.Parts.Repo.Author(ctx); err != nil {
 		return n, err
 	}
 	name, rest, _ := strings.Cut(n.Name, " <")
@@ -359,10 +373,14 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 		return nil, err
 	}
 	place.Branch = t.Run.Worktree.Branch
-	if err := carry.Become(ctx, repo, place); err != nil {
-		return nil, err
+	is, err := carry.Look(ctx, repo)
+	if err != nil || is != place { // a check leaves files as they are, most often
+		if err := carry.Become(ctx, repo, place); err != nil {
+			return nil, err
+		}
+		is, err = carry.Look(ctx, repo)
 	}
-	if is, err := carry.Look(ctx, repo); err != nil || is.Tree != place.Tree {
+	if err != nil || is.Tree != place.Tree {
 		return nil, errors.Join(err, fmt.Errorf("the worktree of %s is %s here and %s at worker %s: git changes its files otherwise there (core.autocrlf, filters)", t.ID, is.Tree, place.Tree, out.Worker))
 	}
 	for i, f := range facts {

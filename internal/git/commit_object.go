@@ -81,12 +81,15 @@ type committingAs struct {
 // untilMail leaves out the time behind a name and an address.
 func untilMail(ident string) string { return ident[:strings.LastIndexByte(ident, '>')+1] }
 
-// keepCommit has a git that stays keep a commit object, which it looks over as it does its own. It
-// is handed over in a file: git takes no other list of more than one.
+// Author is who makes commits here, as git says it: "Name <mail>". It is asked again when a file has changed in
+// which people set that.
+func (r *Repo) Author(ctx context.Context) (string, error) {
+	who, err := r.top().committing(ctx)
+	return who.author, err
+}
+
+// keepCommit keeps a commit object as KeepObject does.
 func (r *Repo) keepCommit(ctx context.Context, who committingAs, tree, message string, parents []string) (string, error) {
-	if strings.ContainsAny(r.gitDir, "\n\"") {
-		return "", ErrObject
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "tree %s\n", tree)
 	for i, p := range parents {
@@ -97,27 +100,48 @@ func (r *Repo) keepCommit(ctx context.Context, who committingAs, tree, message s
 	at := time.Now()
 	when := fmt.Sprintf("%d %s", at.Unix(), at.Format("-0700"))
 	fmt.Fprintf(&b, "author %s %s\ncommitter %s %s\n\n%s", who.author, when, who.committer, when, message)
-	f, err := os.CreateTemp(r.gitDir, "ralph-commit-*")
+	return r.KeepObject(ctx, "commit", b.String())
+}
+
+// KeepObject has a git that stays keep an object of a kind ("commit", "blob"), which it looks over as it does its own. It
+// is handed over in a file: git takes no other list of more than one.
+func (r *Repo) KeepObject(ctx context.Context, kind, text string) (string, error) {
+	if strings.ContainsAny(r.gitDir, "\n\"") {
+		return "", ErrObject
+	}
+	f, err := os.CreateTemp(r.gitDir, "ralph-"+kind+"-*")
 	if err != nil {
 		return "", err
 	}
 	defer os.Remove(f.Name())
-	if _, err = f.WriteString(b.String()); err == nil {
+	if _, err = f.WriteString(text); err == nil {
 		err = f.Close()
 	}
 	if err != nil {
 		return "", err
 	}
-	var commit string
+	var id string
 	err = r.Ask(ctx, []byte(f.Name()+"\n"), func(out *bufio.Reader) error {
 		line, err := out.ReadString('\n')
-		commit = strings.TrimSpace(line)
+		id = strings.TrimSpace(line)
 		return err
-	}, "hash-object", "-t", "commit", "-w", "--no-filters", "--stdin-paths")
+	}, "hash-object", "-t", kind, "-w", "--no-filters", "--stdin-paths")
 	if err != nil {
 		return "", err
 	}
-	return commit, CheckHash("commit", commit)
+	return id, CheckHash(kind, id)
+}
+
+// WriteObject writes an object of a kind: by KeepObject, and where that cannot be by a git of its own.
+func (r *Repo) WriteObject(ctx context.Context, kind, text string) (string, error) {
+	id, err := r.KeepObject(ctx, kind, text)
+	if err != nil && ctx.Err() == nil {
+		id, err = r.Line(ctx, Call{Args: []string{"hash-object", "-t", kind, "-w", "--no-filters", "--stdin"}, Stdin: text, Write: true})
+	}
+	if err != nil {
+		return "", fmt.Errorf("write a %s: %w", kind, err)
+	}
+	return id, CheckHash(kind, id)
 }
 
 // commitTree is `git commit-tree`, which signs only when it is told to.

@@ -64,7 +64,7 @@ func (b Branch) fetch(ctx context.Context) (tip string, err error) {
 		return "", err
 	}
 	r := b.Repo
-	err = beside(ctx, r, r.Common(), func(at string) error {
+	err = beside(r.Common(), func(at string) error {
 		there, err := said(ctx, r, at, pushEnv(r, at), "ls-remote", "--", url, "refs/heads/"+b.Name)
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (b Branch) send(ctx context.Context, url, commit string, options []string, 
 	r := b.Repo
 	var words string
 	var code int
-	err := beside(ctx, r, r.Common(), func(at string) error {
+	err := beside(r.Common(), func(at string) error {
 		args := slices.Concat([]string{"push", "--porcelain", "--no-verify"}, options, []string{"--", url, commit + ":refs/heads/" + b.Name}, more)
 		out, errs, res, err := r.Outside(ctx, at, pushEnv(r, at), args...)
 		words, code = string(out)+string(errs), res.Code

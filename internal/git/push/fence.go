@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
 )
@@ -83,7 +84,7 @@ func (f *Fence) at(url string) *fenced {
 
 // Number is that of the owner whose fence stands at a remote, with its words; 0 for none.
 func (f *Fence) Number(ctx context.Context, url string) (number int64, words string, err error) {
-	err = beside(ctx, f.repo, f.repo.Common(), func(at string) error {
+	err = beside(f.repo.Common(), func(at string) error {
 		there, err := f.list(ctx, at, url)
 		if err != nil || len(there) == 0 {
 			return err
@@ -157,19 +158,18 @@ func (f *Fence) mark(ctx context.Context, before string) (string, error) {
 		f.tree = tree
 		f.mu.Unlock()
 	}
-	call := git.Call{Args: []string{"commit-tree", tree, "-m", message}, Write: true, Conf: []string{"commit.gpgSign=false"}, Env: []string{
-		"GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost",
-	}}
+	text := "tree " + tree + "\n"
 	if before != "" {
 		if _, err := f.repo.ReadCommit(ctx, before); err == nil {
-			call.Args = append(call.Args, "-p", before)
+			text += "parent " + before + "\n"
 		}
 	}
-	id, err := f.repo.Line(ctx, call)
+	who := fmt.Sprintf("ralph <ralph@localhost> %d +0000", time.Now().Unix())
+	id, err := f.repo.WriteObject(ctx, "commit", text+"author "+who+"\ncommitter "+who+"\n\n"+message+"\n")
 	if err != nil {
 		return "", fmt.Errorf("mark a push: %w", err)
 	}
-	return id, git.CheckHash("commit", id)
+	return id, nil
 }
 
 // Raise takes the fence at a remote: from then on what the owner before sends is refused there. The
@@ -178,7 +178,7 @@ func (f *Fence) Raise(ctx context.Context, url string) error {
 	if f.at(url) != nil {
 		return nil
 	}
-	err := beside(ctx, f.repo, f.repo.Common(), func(at string) error {
+	err := beside(f.repo.Common(), func(at string) error {
 		for try := 1; ; try++ {
 			there, err := f.list(ctx, at, url)
 			if err != nil {
@@ -313,7 +313,7 @@ func (f *Fence) guard(ctx context.Context, url string, push func(options []strin
 // is no error: the next push will.
 func (f *Fence) settle(ctx context.Context, url string, l *lane) error {
 	var fenced error
-	_ = beside(ctx, f.repo, f.repo.Common(), func(at string) error {
+	_ = beside(f.repo.Common(), func(at string) error {
 		there, err := f.list(ctx, at, url)
 		if err != nil {
 			return err
@@ -373,7 +373,7 @@ func (f *Fence) lower(ctx context.Context, url string, r *fenced) error {
 			return context.Cause(ctx)
 		}
 	}
-	err := beside(ctx, f.repo, f.repo.Common(), func(at string) error {
+	err := beside(f.repo.Common(), func(at string) error {
 		_, err := said(ctx, f.repo, at, pushEnv(f.repo, at), append(append(args, "--", url), specs...)...)
 		return err
 	})

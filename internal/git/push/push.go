@@ -171,7 +171,7 @@ func Prepare(ctx context.Context, r *git.Repo, dir string, p Args) (Plan, error)
 	if plan.common != r.Common() {
 		return plan, fmt.Errorf("%w: from another repository, %s", ErrRefused, dir)
 	}
-	err = beside(ctx, r, plan.common, func(at string) error { return planRefs(ctx, r, at, p, &plan, ask) })
+	err = beside(plan.common, func(at string) error { return planRefs(ctx, r, at, p, &plan, ask) })
 	return plan, err
 }
 
@@ -278,7 +278,7 @@ func Run(ctx context.Context, r *git.Repo, plan Plan, fence *Fence) (said string
 	}
 	failed := errors.New("git has said why")
 	push := func(options []string, more ...string) error {
-		return beside(ctx, r, plan.common, func(at string) error {
+		return beside(plan.common, func(at string) error {
 			out, errs, res, err := r.Outside(ctx, at, pushEnv(r, at), slices.Concat(args, options, []string{"--", plan.URL}, specs, more)...)
 			said, code = withoutFence(string(errs)+string(out)), res.Code
 			switch {
@@ -390,18 +390,26 @@ func appendSettings(file, text string) error {
 }
 
 // beside runs f with an empty repository that has the objects of another one, and none of its
-// settings and hooks.
-func beside(ctx context.Context, r *git.Repo, common string, f func(dir string) error) error {
+// settings and hooks. What git needs of one is four files: no process is started for it, as each
+// step of a fleet comes here four times.
+func beside(common string, f func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "ralph-push-")
 	if err != nil {
 		return fmt.Errorf("make a folder to push from: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	env := r.Environ(false, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.templateDir", "GIT_CONFIG_VALUE_0=")
-	if _, err := said(ctx, r, dir, env, "init", "-q", "--bare", "."); err != nil {
-		return fmt.Errorf("make a repository to push from: %w", err)
+	for _, name := range []string{"objects/info", "refs/heads"} {
+		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(filepath.Join(common, "objects")+"\n"), 0o600); err != nil {
+	for name, text := range map[string]string{
+		"HEAD": "ref: refs/heads/none\n", "config": "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+		"objects/info/alternates": filepath.Join(common, "objects") + "\n",
+	} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("make a repository to push from: %w", err)
 	}
 	return f(dir)

@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func (p Refs) Send(ctx context.Context, specs ...string) error {
 		}
 	}
 	push := func(options []string, more ...string) error {
-		return beside(ctx, p.Repo, p.Repo.Common(), func(at string) error {
+		return beside(p.Repo.Common(), func(at string) error {
 			args := slices.Concat([]string{"push", "-q", "--no-verify"}, options, []string{"--", p.URL}, specs, more)
 			_, err := said(ctx, p.Repo, at, pushEnv(p.Repo, at), args...)
 			return err
@@ -74,15 +75,15 @@ func (p Refs) Bring(ctx context.Context, ref, commit string) error {
 	if _, err := p.Repo.ReadCommit(ctx, commit); err == nil {
 		return nil
 	}
-	return beside(ctx, p.Repo, p.Repo.Common(), func(at string) error {
+	return beside(p.Repo.Common(), func(at string) error {
 		env := append(pushEnv(p.Repo, at), "GIT_OBJECT_DIRECTORY="+filepath.Join(p.Repo.Common(), "objects"))
 		_, err := said(ctx, p.Repo, at, env, "fetch", "-q", "--no-tags", "--no-auto-maintenance", "--no-write-fetch-head", "--", p.URL, "+"+ref+":refs/ralph/fetched")
 		if err != nil {
 			return fmt.Errorf("fetch from the remote that all machines reach: %w", err)
 		}
-		is, err := said(ctx, p.Repo, at, env, "rev-parse", "--verify", "--quiet", "refs/ralph/fetched")
-		if err == nil && is != commit {
-			err = fmt.Errorf("%s is at %s, and the word was %s: somebody else moved it", ref, is, commit)
+		is, err := os.ReadFile(filepath.Join(at, "refs/ralph/fetched"))
+		if err == nil && strings.TrimSpace(string(is)) != commit {
+			err = fmt.Errorf("%s is at %s, and the word was %s: somebody else moved it", ref, strings.TrimSpace(string(is)), commit)
 		}
 		return err
 	})
@@ -90,7 +91,7 @@ func (p Refs) Bring(ctx context.Context, ref, commit string) error {
 
 // List are the refs below a prefix.
 func (p Refs) List(ctx context.Context, prefix string) (refs []string, err error) {
-	err = beside(ctx, p.Repo, p.Repo.Common(), func(at string) error {
+	err = beside(p.Repo.Common(), func(at string) error {
 		out, err := said(ctx, p.Repo, at, pushEnv(p.Repo, at), "ls-remote", "--", p.URL, prefix+"*")
 		for line := range strings.Lines(out) {
 			if _, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
