@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -296,52 +295,6 @@ const oneTurn = `  - when: {stage: build}
 func (l *land) playsFor(think string) {
 	l.t.Helper()
 	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(oneTurn, l.path("count/plays"), think))
-}
-
-// Whatever is killed at whatever moment, each task lands exactly once.
-func TestKilledAtRandom(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills processes at random")
-	}
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("FLEET_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
-	}
-	t.Logf("FLEET_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	const tasks, kills = 16, 14
-	l := newLand(t, "", tasks)
-	l.playsFor("500ms")
-	l.patience = 10 * time.Minute
-	workers := []string{"w1", "w2", "w3"}
-	for _, w := range workers {
-		l.worker(w)
-	}
-	l.coordinator()
-	over := func() bool { return strings.Contains(l.said("coordinator"), "Session summary") }
-	killed := map[string]int{}
-	for n := 0; n < kills && !over(); n++ {
-		time.Sleep(time.Duration(400+random.IntN(1800)) * time.Millisecond)
-		who := append(slices.Clone(workers), "coordinator")[random.IntN(4)]
-		if over() {
-			break
-		}
-		l.kill(who)
-		killed[who]++
-		if who == "coordinator" {
-			l.coordinator()
-		} else {
-			l.worker(who)
-		}
-	}
-	l.until("all is done", over)
-	t.Logf("killed %v; %d plays for %d tasks", killed, l.plays(), tasks)
-	l.until("the coordinator ends", func() bool { return l.procs["coordinator"].Wait() != nil || true })
-	for _, w := range workers {
-		l.stop(w)
-	}
-	l.holds(tasks)
-	l.alone()
 }
 
 // The agent of a step goes on while there is no coordinator, and its outcome is taken by the next
