@@ -43,12 +43,13 @@ corpus: ## real repositories of Go, npm and Debian, worked on whole (downloads t
 	.ci/run repositories
 
 bench figures: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
+bench figures: export RALPH_E2E_TEMPORAL ?= $(wildcard $(RALPH_E2E_AGENTS)/temporal-*/temporal)
 bench: ## the whole program against its floor as tables, then the packages (docs/performance.md)
-	go test -run '^$$' -bench 'Program|Dashboard|Drivers|Threads|Screen' -benchtime 1x -timeout 60m ./internal/bench
+	go test -run '^$$' -bench 'Program|Dashboard|Drivers|Threads|Screen|Fleet' -benchtime 1x -timeout 60m ./internal/bench
 	go test -run '^$$' -bench . -benchmem -timeout 60m $$(go list ./... | grep -v internal/bench)
 
 figures: ## the tables of docs/performance.md, measured anew and written there; on a quiet machine
-	go test -run '^$$' -bench 'Program|Dashboard|Drivers|Threads|Screen' -benchtime 1x -timeout 60m ./internal/bench -update
+	go test -run '^$$' -bench 'Program|Dashboard|Drivers|Threads|Screen|Fleet' -benchtime 1x -timeout 60m ./internal/bench -update
 
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$(go list ./...); do \
