@@ -30,6 +30,7 @@ const module = "github.com/ralph-loop/ralph"
 func layers() map[string][]string {
 	all := pureLayers()
 	maps.Copy(all, upperLayers())
+	maps.Copy(all, commandLayers())
 	maps.Copy(all, gitLayers())
 	maps.Copy(all, screenLayers())
 	maps.Copy(all, fleetLayers())
@@ -152,13 +153,20 @@ func upperLayers() map[string][]string {
 		"internal/session":     {"R", "internal/queue", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/forge", "internal/git/info", "internal/git/anchor", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree", "internal/outbox", "internal/locate"},
 		"internal/demo/hub":    {},
 		"internal/demo":        {"R", "internal/action", "internal/agent/scripted", "internal/backend", "internal/demo/hub", "internal/exit", "internal/journal", "internal/person", "internal/proc", "internal/report", "internal/session", "internal/text", "internal/workspace"},
-		"internal/cli":         {"R", "internal/action", "internal/advice", "internal/agent", "internal/agent/api", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/forge", "internal/git/info", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/measure", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/services", "internal/session", "internal/sessionreport", "internal/signature", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/ui", "internal/ui/watch", "internal/verify", "internal/views", "internal/web/guard", "internal/whatif", "internal/workspace", "internal/outbox", "internal/tracker", "internal/termtext"},
-		"cmd/ralph":            {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 
 		// what surfaces with many views stand on
 		"internal/screen/history": {"R", "internal/chart", "internal/report", "internal/screen", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index"},
 		"internal/observe/watch":  {"R", "internal/action", "internal/screen/page", "internal/status", "internal/web/index"},
 		"internal/observe/past":   {"R", "internal/observe/watch", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/text", "internal/web/index"},
+	}
+}
+
+// commandLayers are what a person or a program types.
+func commandLayers() map[string][]string {
+	return map[string][]string{
+		"internal/cli":       {"R", "internal/action", "internal/advice", "internal/agent", "internal/agent/api", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/forge", "internal/git/info", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/measure", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/services", "internal/session", "internal/sessionreport", "internal/signature", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/ui", "internal/ui/watch", "internal/verify", "internal/views", "internal/web/guard", "internal/whatif", "internal/workspace", "internal/outbox", "internal/termtext", "internal/cli/flags"},
+		"internal/cli/flags": {"R"},
+		"cmd/ralph":          {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
 }
 
@@ -226,7 +234,7 @@ func homes() map[string][]string {
 	return map[string][]string{
 		"os/exec":                {"internal/proc"},
 		"net/http":               {"internal/tracker", "internal/tracker/github", "internal/tracker/jira", "internal/tracker/ado", "internal/tracker/trackertest", "internal/decide", "internal/demo", "internal/demo/hub", "internal/forge", "internal/model", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest", "internal/ralphtest/collectortest"},
-		"github.com/spf13/cobra": {"internal/cli"},
+		"github.com/spf13/cobra": {"internal/cli", "internal/cli/flags"},
 
 		"github.com/coder/acp-go-sdk": {"internal/agent/acp"},
 

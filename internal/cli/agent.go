@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -44,20 +44,20 @@ next start. Ctrl+C again ends it at once.
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("max-specs") {
 			if maxSpecs < 1 {
-				return usage("--max-specs %d: give a whole number from 1 up", maxSpecs)
+				return flags.Errorf("--max-specs %d: give a whole number from 1 up", maxSpecs)
 			}
 			x.Set("agent_mode.max_specs", strconv.Itoa(maxSpecs))
 		}
 		if f.Changed("max-cost") {
 			cost, err := strconv.ParseFloat(maxCost, 64)
 			if err != nil || cost <= 0 || math.IsInf(cost, 0) || math.IsNaN(cost) {
-				return usage("--max-cost %s: give an amount in dollars above 0, like 10.00", maxCost)
+				return flags.Errorf("--max-cost %s: give an amount in dollars above 0, like 10.00", maxCost)
 			}
 			x.Set("agent_mode.max_cost", maxCost)
 		}
 		if f.Changed("max-failures") {
 			if maxFailures < 1 {
-				return usage("--max-failures %d: give a whole number from 1 up", maxFailures)
+				return flags.Errorf("--max-failures %d: give a whole number from 1 up", maxFailures)
 			}
 			x.Set("agent_mode.max_failures", strconv.Itoa(maxFailures))
 		}
@@ -68,10 +68,6 @@ next start. Ctrl+C again ends it at once.
 	}
 	fleetFlag(env, x, cmd, with)
 	return cmd
-}
-
-func usage(format string, args ...any) error {
-	return &ralph.Refusal{Why: fmt.Sprintf(format, args...), Kind: ralph.ErrUsage}
 }
 
 func newConstruct(env workspace.Env) *cobra.Command {

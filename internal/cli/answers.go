@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -79,11 +80,11 @@ func (a *always) flags(cmd *cobra.Command) {
 func (a *always) check(cmd *cobra.Command) error {
 	switch {
 	case !a.want && (cmd.Flags().Changed("scope") || cmd.Flags().Changed("for")):
-		return usage("--scope and --for say how far an answer with --always reaches: add --always")
+		return flags.Errorf("--scope and --for say how far an answer with --always reaches: add --always")
 	case !slices.Contains(ralph.RuleScopes(), ralph.RuleScope(a.scope)):
-		return usage("there is no scope %q: use task, spec, session or repository", a.scope)
+		return flags.Errorf("there is no scope %q: use task, spec, session or repository", a.scope)
 	case a.hold < 0:
-		return usage("--for %s: use a time that is to come, or 0 for no end", a.hold)
+		return flags.Errorf("--for %s: use a time that is to come, or 0 for no end", a.hold)
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ func (a *always) into(in *action.Input) {
 // gateVerb is the command of an action on a gate. The first word wins.
 func gateVerb(env workspace.Env, name, said string) *cobra.Command {
 	cmd := commandOf(name)
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	var rule always
 	rule.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
@@ -85,7 +86,7 @@ func (o *autoFlags) read(cmd *cobra.Command, env workspace.Env, args []string, x
 	}
 	switch {
 	case o.threads != "" && len(args) > 0:
-		return usage("--threads and a prompt exclude each other: put the prompt into %s, or give it alone", o.threads)
+		return flags.Errorf("--threads and a prompt exclude each other: put the prompt into %s, or give it alone", o.threads)
 	case o.threads != "":
 		list, err := readThreads(env, o.threads, x)
 		if err != nil {
@@ -101,7 +102,7 @@ func (o *autoFlags) read(cmd *cobra.Command, env workspace.Env, args []string, x
 	case len(args) > 0:
 		x.Threads = []ralph.NewThread{{Name: o.name, Prompt: args[0], Agent: o.agent, Limits: o.limits}}
 		if strings.TrimSpace(args[0]) == "" {
-			return usage("the prompt is empty: say what the agent is to reach, as in: ralph auto \"make the tests pass\"")
+			return flags.Errorf("the prompt is empty: say what the agent is to reach, as in: ralph auto \"make the tests pass\"")
 		}
 	}
 	x.Mode = ralph.ModeAuto
@@ -119,7 +120,7 @@ func (o *autoFlags) read(cmd *cobra.Command, env workspace.Env, args []string, x
 	}
 	if cmd.Flags().Changed("parallel") {
 		if o.parallel < 1 || o.parallel > 64 {
-			return usage("--parallel %d: give a whole number from 1 to 64", o.parallel)
+			return flags.Errorf("--parallel %d: give a whole number from 1 to 64", o.parallel)
 		}
 		x.Set("parallel", strconv.Itoa(o.parallel))
 	}
@@ -131,17 +132,17 @@ func (o *autoFlags) checkLimits(cmd *cobra.Command) error {
 	if f.Changed("max-cost") {
 		cost, err := strconv.ParseFloat(o.cost, 64)
 		if err != nil || cost <= 0 || math.IsInf(cost, 0) || math.IsNaN(cost) {
-			return usage("--max-cost %s: give an amount in dollars above 0, like 5.00", o.cost)
+			return flags.Errorf("--max-cost %s: give an amount in dollars above 0, like 5.00", o.cost)
 		}
 		o.limits.Cost = cost
 	}
 	switch {
 	case f.Changed("max-tokens") && o.limits.Tokens < 1:
-		return usage("--max-tokens %d: give a whole number from 1 up", o.limits.Tokens)
+		return flags.Errorf("--max-tokens %d: give a whole number from 1 up", o.limits.Tokens)
 	case f.Changed("max-turns") && o.limits.Turns < 1:
-		return usage("--max-turns %d: give a whole number from 1 up", o.limits.Turns)
+		return flags.Errorf("--max-turns %d: give a whole number from 1 up", o.limits.Turns)
 	case f.Changed("max-time") && o.limits.Time < time.Second:
-		return usage("--max-time %s: give a time of a second or more, like 2h", o.limits.Time)
+		return flags.Errorf("--max-time %s: give a time of a second or more, like 2h", o.limits.Time)
 	}
 	return nil
 }
@@ -180,7 +181,7 @@ func readThreads(env workspace.Env, name string, x *session.Session) ([]ralph.Ne
 		return nil, fmt.Errorf("read the threads: %w", err)
 	}
 	if len(b) > maxThreadsFile {
-		return nil, usage("%s is larger than %d bytes", name, maxThreadsFile)
+		return nil, flags.Errorf("%s is larger than %d bytes", name, maxThreadsFile)
 	}
 	list, err := config.Threads(filepath.Base(name), b)
 	if err != nil {

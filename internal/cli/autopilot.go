@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -40,7 +41,7 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 		}
 		if f.Changed("parallel") {
 			if parallel < 1 || parallel > 64 {
-				return usage("--parallel %d: give a whole number from 1 to 64", parallel)
+				return flags.Errorf("--parallel %d: give a whole number from 1 to 64", parallel)
 			}
 			x.Set("parallel", strconv.Itoa(parallel))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func anywhere(env workspace.Env, with []fleetcmd.Fleet, cmd *cobra.Command) *cob
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case there.repo == "" && f.Changed("fleet"):
-			return usage("--fleet goes with --repo ADDRESS: which repository is it about?")
+			return flags.Errorf("--fleet goes with --repo ADDRESS: which repository is it about?")
 		case there.repo == "":
 			return run(cmd, args)
 		case len(with) == 0:
@@ -66,7 +67,7 @@ func anywhere(env workspace.Env, with []fleetcmd.Fleet, cmd *cobra.Command) *cob
 // look prints what a command that only looks says at the coordinator.
 func (a away) look(cmd *cobra.Command, env workspace.Env, args []string) error {
 	if w := cmd.Flags().Lookup("watch"); w != nil && w.Changed {
-		return usage("--watch is for the machine itself; from here `ralph log -f --repo %s` shows each change", a.repo)
+		return flags.Errorf("--watch is for the machine itself; from here `ralph log -f --repo %s` shows each change", a.repo)
 	}
 	words, follow := given(cmd, args)
 	return fleetcmd.Look(cmd.Context(), a.fleet, env, a.at, fleetcmd.Act{Repo: a.repo, Look: words}, follow)
@@ -129,7 +130,7 @@ waits at the Temporal server until one is. The same spec twice, while the first 
 		if there.repo == "" {
 			root, err := workspace.FindRoot(env)
 			if err != nil {
-				return errors.Join(usage("say for which repository the spec is: --repo ADDRESS"), err)
+				return errors.Join(flags.Errorf("say for which repository the spec is: --repo ADDRESS"), err)
 			}
 			if there.repo, err = fleet.Remote(cmd.Context(), env, root, remote); err != nil {
 				return err

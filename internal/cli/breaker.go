@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -18,7 +19,7 @@ import (
 
 func newBreaker(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "breaker", Short: "The services that progress is sent to: their breakers, and what waits for them", Args: noSuchCommand,
+		Use: "breaker", Short: "The services that progress is sent to: their breakers, and what waits for them", Args: flags.NoSuchCommand,
 		Long: `A service that fails is left alone for a while: its breaker opens, what is to be sent waits
 in the journal, and after the time of reset one call is tried. A service at a limit is not
 asked before its time. Numbers are under breakers in ralph/config.yaml.`,
@@ -29,7 +30,7 @@ asked before its time. Numbers are under breakers in ralph/config.yaml.`,
 		Use: "list", Short: "Each service: breaker, next try, and what waits with its reason", Args: cobra.NoArgs,
 		Example: "  ralph breaker list\n  ralph breaker list --json",
 	}
-	asJSON := jsonFlag(list)
+	asJSON := flags.JSON(list)
 	list.RunE = func(*cobra.Command, []string) error {
 		s, j, err := workspace.ReadState(env, false, false)
 		if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/doctor"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -13,7 +14,7 @@ func newConfig(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "The settings: show, schema, edit",
 		Example: "  ralph config show\n  ralph config edit task.max_iterations=20\n  ralph config schema > ralph.schema.json",
-		Args:    noSuchCommand,
+		Args:    flags.NoSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return runConfigShow(env, false) },
 	}
 	var asJSON bool
@@ -45,12 +46,12 @@ func newConfigSchema(env workspace.Env) *cobra.Command {
 		made := config.Schema
 		switch {
 		case len(args) == 1 && args[0] != "threads":
-			return usage("there is no schema of %q: leave it out for the settings, or say threads", args[0])
+			return flags.Errorf("there is no schema of %q: leave it out for the settings, or say threads", args[0])
 		case len(args) == 1 && example:
 			_, err := env.Stdout.Write([]byte(config.ThreadsExample))
 			return err
 		case example:
-			return usage("--example is for threads: ralph config schema threads --example (ralph init writes an example of the settings)")
+			return flags.Errorf("--example is for threads: ralph config schema threads --example (ralph init writes an example of the settings)")
 		case len(args) == 1:
 			made = config.ThreadsSchema
 		}

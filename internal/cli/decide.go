@@ -7,6 +7,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/advice"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -34,15 +35,15 @@ was paid for, so it is kept in ralph/.state/asked.jsonl, where ` + "`ralph repla
 		Example: "  ralph decide --receipt 128 --model ollama:qwen3\n  ralph decide t-1a2b --model codex\n  ralph decide --receipt 128 --model openai:gpt-5 --json | jq .now.decision",
 		Args:    cobra.MaximumNArgs(1),
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.Flags().Int64Var(&receipt, "receipt", 0, "the decision with this `number` (`ralph receipts`)")
 	cmd.Flags().StringSliceVar(&models, "model", nil, "the `model` that is asked, as in decision.model; of several the next one when one cannot be asked")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case cmd.Flags().Changed("receipt") && receipt < 1:
-			return usage("--receipt %d: the number of a decision, see `ralph receipts`", receipt)
+			return flags.Errorf("--receipt %d: the number of a decision, see `ralph receipts`", receipt)
 		case receipt > 0 && len(args) > 0:
-			return usage("--receipt says which decision of which thread: leave %s out", args[0])
+			return flags.Errorf("--receipt says which decision of which thread: leave %s out", args[0])
 		}
 		return runDecide(cmd, env, receipt, args, models, *asJSON)
 	}

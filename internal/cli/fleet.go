@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -34,7 +35,7 @@ func fleetFlag(env workspace.Env, x *session.Session, cmd *cobra.Command, with [
 			at = ""
 		default:
 			if _, _, err := net.SplitHostPort(at); err != nil {
-				return usage("--fleet=%s: give HOST:PORT of a Temporal server, as in --fleet=127.0.0.1:7233", at)
+				return flags.Errorf("--fleet=%s: give HOST:PORT of a Temporal server, as in --fleet=127.0.0.1:7233", at)
 			}
 		}
 		x.OnFleet(with[0], at)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -35,7 +36,7 @@ func newGates(env workspace.Env) *cobra.Command {
 The first answer wins, from whichever terminal. docs/approvals.md says what --json prints.`,
 		Example: "  ralph gates\n  ralph gates g-1a2b\n  ralph gates --json | jq '.[] | {id, kind, text, deadline}'",
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, j, err := workspace.ReadState(env, false, true)
 		if err != nil {

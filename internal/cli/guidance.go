@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/signature"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -19,7 +20,7 @@ import (
 
 func newGuidance(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "guidance", Short: "What a model makes of a first message, before an agent works on it", Args: noSuchCommand,
+		Use: "guidance", Short: "What a model makes of a first message, before an agent works on it", Args: flags.NoSuchCommand,
 		Long: `With guidance on (guidance.mode: demo) a model understands and plans what a thread of
 ` + "`ralph auto`" + ` is asked for before its first turn, and says after each turn what is next
 (docs/auto.md).`,
@@ -47,10 +48,10 @@ last is a local Ollama.`,
   OPENAGENTS_GUIDANCE_MODEL=ollama:llama3.2 ralph guidance demo --summary -`,
 	}
 	cmd.Flags().StringVar(&file, "summary", "", "the `file` to ask about; - is the standard input")
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if file == "" {
-			return usage("say which file is asked about: ralph guidance demo --summary docs/guidance.json")
+			return flags.Errorf("say which file is asked about: ralph guidance demo --summary docs/guidance.json")
 		}
 		in, err := readSummary(env, file)
 		if err != nil {
@@ -105,15 +106,15 @@ func readSummary(env workspace.Env, name string) (signature.GuidanceIn, error) {
 	case err != nil:
 		return in, fmt.Errorf("read the summary: %w", err)
 	case len(b) > maxSummaryFile:
-		return in, usage("%s is larger than %d bytes", name, maxSummaryFile)
+		return in, flags.Errorf("%s is larger than %d bytes", name, maxSummaryFile)
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&in); err != nil {
-		return in, usage("%s is no summary: %v; it is JSON with goal, summary, state and permissions", filepath.Base(name), err)
+		return in, flags.Errorf("%s is no summary: %v; it is JSON with goal, summary, state and permissions", filepath.Base(name), err)
 	}
 	if strings.TrimSpace(in.Goal) == "" {
-		return in, usage("%s has no goal: say what the agent is asked for", filepath.Base(name))
+		return in, flags.Errorf("%s has no goal: say what the agent is asked for", filepath.Base(name))
 	}
 	return in, nil
 }

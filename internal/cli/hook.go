@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/ralph-loop/ralph/internal/claudehook"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -19,7 +20,7 @@ that ralph runs.
 pre-tool-use holds what gate.patterns and the never list name until you say yes or no:
 ` + "`ralph gates`" + ` in another terminal. stop keeps the session of --session at work while the
 plan has a ready task, and says which.`,
-		Example: "  ralph hook settings\n  ralph hook settings --session 5f0c...", Args: noSuchCommand,
+		Example: "  ralph hook settings\n  ralph hook settings --session 5f0c...", Args: flags.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	add := func(c *cobra.Command, run func(*cobra.Command, *claudehook.Flags) error) *cobra.Command {
@@ -58,7 +59,7 @@ before that: --wait must be less than the timeout in claude's settings, which
 	add(&cobra.Command{Use: "settings", Short: "Print the settings that put both hooks into a session, or one into a settings file"},
 		func(c *cobra.Command, f *claudehook.Flags) error {
 			if c.Flags().Changed("session") && !claudehook.SessionID().MatchString(f.Session) {
-				return usage("--session needs the id that `claude --session-id` gets")
+				return flags.Errorf("--session needs the id that `claude --session-id` gets")
 			}
 			return claudehook.PrintSettings(env, f.Session)
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/forge"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/views"
@@ -21,7 +22,7 @@ func newInbox(env workspace.Env) *cobra.Command {
 		Use:     "inbox",
 		Short:   "The queue of specs: list, add, remove, clear",
 		Example: "  ralph inbox add feature-x.md\n  ralph inbox\n  ralph inbox remove q-a1b2",
-		Args:    noSuchCommand,
+		Args:    flags.NoSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runInboxList(env) },
 	}
 	var name, priority string

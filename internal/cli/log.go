@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -66,7 +67,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 	f.BoolVar(&o.all, "all", false, "also facts that make no line of their own")
 	f.IntVarP(&o.last, "lines", "n", 0, "only the last N lines (0: all)")
 	f.StringSliceVar(&o.types, "type", nil, "only events of these `names` (docs/events.md)")
-	f.StringVar(&o.since, "since", "", "only what happened since a `time`: "+sinceForms)
+	f.StringVar(&o.since, "since", "", "only what happened since a `time`: "+flags.SinceForms)
 	f.StringVar(&o.task, "task", "", "only what concerns this task: its `id`")
 	atFlag(cmd, &o.at)
 	f.Int64Var(&o.after, "after", 0, "only what came after the fact with this `number`")
@@ -84,12 +85,12 @@ func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
 			return err
 		}
 	}
-	from, err := parseSince(o.since, time.Now())
+	from, err := flags.ParseSince(o.since, time.Now())
 	if err != nil {
 		return err
 	}
 	if o.last < 0 {
-		return usage("--lines %d: give how many lines, 0 for all", o.last)
+		return flags.Errorf("--lines %d: give how many lines, 0 for all", o.last)
 	}
 	root, err := workspace.FindRoot(env)
 	if err != nil {
@@ -109,7 +110,7 @@ func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
 		return err
 	}
 	defer j.Close()
-	p.since = from.from(j.State())
+	p.since = from.From(j.State())
 	if o.follow { // before the first line: who reads it may press Ctrl+C at once
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -164,7 +165,7 @@ func debugs(env workspace.Env, root, level string) (bool, error) {
 		level = c.Log.Level
 	}
 	if level != "info" && level != "debug" {
-		return false, usage("--level %q: use info or debug", level)
+		return false, flags.Errorf("--level %q: use info or debug", level)
 	}
 	return level == "debug", nil
 }

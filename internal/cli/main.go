@@ -13,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/journal"
@@ -136,11 +137,11 @@ Write a spec, queue it, start the agent, walk away:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       env.Version,
-		Args:          noSuchCommand,
+		Args:          flags.NoSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("ralph {{.Version}}\n")
-	root.SetFlagErrorFunc(wrongFlag)
+	root.SetFlagErrorFunc(flags.Wrong)
 	root.PersistentFlags().StringP("directory", "C", "", "work in this `folder` (must stand first)")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "steer", Title: "Steer:"}, &cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "set", Title: "Set up:"})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -27,7 +28,7 @@ begins with.`,
 				return showMode(env)
 			}
 			if !slices.Contains(ralph.Autonomies(), ralph.Autonomy(args[0])) {
-				return usage("there is no mode %q: use manual, step, semi or autopilot", args[0])
+				return flags.Errorf("there is no mode %q: use manual, step, semi or autopilot", args[0])
 			}
 			return tellEngine(cmd, env, "mode", action.Input{Autonomy: args[0]})
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/notice"
 	"github.com/ralph-loop/ralph/internal/notify"
@@ -24,14 +25,14 @@ func newNotify(env workspace.Env) *cobra.Command {
 		Use: "notify", Short: "Try the notifications: sounds, desktop, webhooks",
 		Long: `Sounds, desktop notifications and webhooks are set under notify in
 ralph/config.yaml. A running engine uses them by itself; here they are tried.`,
-		Example: "  ralph notify test\n  ralph notify sound workflowDone", Args: noSuchCommand,
+		Example: "  ralph notify test\n  ralph notify sound workflowDone", Args: flags.NoSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	test := &cobra.Command{
 		Use: "test", Short: "Send a test notice to everything that is set, and say what came of each", Args: cobra.NoArgs,
 		Example: "  ralph notify test",
 	}
-	asJSON := jsonFlag(test)
+	asJSON := flags.JSON(test)
 	test.RunE = func(cmd *cobra.Command, _ []string) error { return runNotifyTest(cmd, env, *asJSON) }
 	cmd.AddCommand(test, &cobra.Command{
 		Use: "sound <name>", Short: "Play a sound: " + soundNames(), Args: cobra.ExactArgs(1),

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/termtext"
@@ -27,7 +28,7 @@ the settings, the outcome, and whether it comes out the same when decided once m
 		Example: "  ralph receipts -n 20\n  ralph receipts t-1a2b\n  ralph receipts 128\n  ralph receipts --at 22:30 -n 5\n  ralph receipts --json | jq -r '.[].rule' | sort | uniq -c",
 		Args:    cobra.MaximumNArgs(1),
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.Flags().IntVarP(&ask.Most, "lines", "n", 0, "only the newest N (0: all)")
 	cmd.Flags().StringVar(&session, "session", "", "only of this `session`")
 	atFlag(cmd, &at)
@@ -38,12 +39,12 @@ the settings, the outcome, and whether it comes out the same when decided once m
 		}
 		ask.Session = ralph.SessionID(session)
 		if ask.Most < 0 {
-			return usage("-n %d: a number of receipts, 0 for all", ask.Most)
+			return flags.Errorf("-n %d: a number of receipts, 0 for all", ask.Most)
 		}
 		if len(args) == 1 {
 			if seq, err := strconv.ParseInt(args[0], 10, 64); err == nil {
 				if seq > last {
-					return usage("receipt %d came after the moment of --at, which is fact %d", seq, last)
+					return flags.Errorf("receipt %d came after the moment of --at, which is fact %d", seq, last)
 				}
 				return showReceipt(env, seq, *asJSON)
 			}

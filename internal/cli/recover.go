@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/recovery"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -24,19 +25,19 @@ func newRecover(env workspace.Env) *cobra.Command {
 		Long: `The ledger of every branch, worktree, stash and recovery ref that ralph made: what it
 is, of which task, and whether its work is merged, on a branch, or only there.
 Nothing of it is removed by ralph unless it is merged or you say so.`,
-		Example: "  ralph recover\n  ralph recover show t-1a2b\n  ralph recover restore t-1a2b --as my-branch", Args: noSuchCommand,
+		Example: "  ralph recover\n  ralph recover show t-1a2b\n  ralph recover restore t-1a2b --as my-branch", Args: flags.NoSuchCommand,
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "also what is gone because it is merged")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return list(cmd, *asJSON) }
 
 	listCmd := &cobra.Command{Use: "list", Short: "List it, newest first", Args: cobra.NoArgs, Example: "  ralph recover list --all"}
-	listJSON := jsonFlag(listCmd)
+	listJSON := flags.JSON(listCmd)
 	listCmd.Flags().BoolVar(&all, "all", false, "also what is gone because it is merged")
 	listCmd.RunE = func(cmd *cobra.Command, _ []string) error { return list(cmd, *listJSON) }
 
 	show := &cobra.Command{Use: "show <id>", Short: "One of them with what it changes", Args: cobra.ExactArgs(1), Example: "  ralph recover show t-1a2b"}
-	showJSON := jsonFlag(show)
+	showJSON := flags.JSON(show)
 	show.RunE = func(cmd *cobra.Command, args []string) error {
 		return runRecoverShow(cmd.Context(), env, args[0], *showJSON)
 	}
@@ -47,7 +48,7 @@ Nothing of it is removed by ralph unless it is merged or you say so.`,
 		Long:    "Makes a branch at what was put aside. Of a stash it tells the command that applies it, by\ncommit, since the positions of stashes move.",
 		Example: "  ralph recover restore t-1a2b\n  ralph recover restore t-1a2b --as my-branch",
 	}
-	restoreJSON := jsonFlag(restore)
+	restoreJSON := flags.JSON(restore)
 	restore.Flags().StringVar(&as, "as", "", "the name of the `branch` (default: recovered/<id>)")
 	restore.RunE = func(cmd *cobra.Command, args []string) error {
 		return runRecoverRestore(cmd.Context(), env, args[0], as, *restoreJSON)

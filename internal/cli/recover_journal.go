@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -25,7 +26,7 @@ ralph/plan.jsonl and ralph/inbox.jsonl say. What was at work is pending again. R
 an engine runs here.`,
 		Example: "  ralph recover journal",
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runRecoverJournal(cmd.Context(), env, *asJSON) }
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -45,7 +46,7 @@ was recorded, not on one to which other decisions would have led.`,
 			case file != "":
 				return runWhatIf(cmd.Context(), env, ralph.SessionID(session), file, ask, asJSON)
 			case ask:
-				return usage("--ask asks the models of --what-if FILE: name the file")
+				return flags.Errorf("--ask asks the models of --what-if FILE: name the file")
 			}
 			return runReplay(env, session, asJSON, current)
 		},

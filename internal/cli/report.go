@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -35,7 +36,7 @@ machine. It is text; --markdown, --json or -o file.md choose another form.`,
 	f.StringVar(&format, "format", "", "md, json or html (default: by the name of -o, else md)")
 	f.StringVarP(&out, "output", "o", "", "write to this `file` instead of standard output")
 	f.BoolVar(&all, "all", false, "every session of the journal")
-	f.StringVar(&when, "since", "", "what there is to know of the `time` since then, on one page: "+sinceForms)
+	f.StringVar(&when, "since", "", "what there is to know of the `time` since then, on one page: "+flags.SinceForms)
 	f.BoolVar(&asJSON, "json", false, "as --format json")
 	f.BoolVar(&asMarkdown, "markdown", false, "as --format md")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "format")
@@ -49,7 +50,7 @@ machine. It is text; --markdown, --json or -o file.md choose another form.`,
 		}
 		if cmd.Flags().Changed("since") {
 			if len(args) == 1 {
-				return usage("--since and one session at the same time: --since tells of all sessions since then")
+				return flags.Errorf("--since and one session at the same time: --since tells of all sessions since then")
 			}
 			return runMorning(env, when, format, out)
 		}
@@ -58,7 +59,7 @@ machine. It is text; --markdown, --json or -o file.md choose another form.`,
 			opt.Session = ralph.SessionID(args[0])
 		}
 		if all && len(args) == 1 {
-			return usage("--all and one session at the same time")
+			return flags.Errorf("--all and one session at the same time")
 		}
 		return runReport(env, opt, format, out)
 	}
@@ -78,7 +79,7 @@ func formatOf(format, out string) (string, error) {
 	case "html", "htm":
 		return "html", nil
 	}
-	return "", usage("--format %s: use md, json or html", format)
+	return "", flags.Errorf("--format %s: use md, json or html", format)
 }
 
 func runReport(env workspace.Env, opt sessionreport.ReportOptions, format, out string) error {
@@ -135,9 +136,9 @@ func putReport(env workspace.Env, out string, text []byte) error {
 // runMorning tells what happened since a time, on one page.
 func runMorning(env workspace.Env, when, format, out string) error {
 	now := time.Now()
-	from, err := parseSince(when, now)
+	from, err := flags.ParseSince(when, now)
 	if err == nil && when == "" {
-		err = usage("--since: give %s", sinceForms)
+		err = flags.Errorf("--since: give %s", flags.SinceForms)
 	}
 	if err != nil {
 		return err
@@ -151,16 +152,16 @@ func runMorning(env workspace.Env, when, format, out string) error {
 		}
 	}
 	if format == "html" {
-		return usage("--since is one page of text: use --markdown or --json, or the dashboard (`ralph serve`)")
+		return flags.Errorf("--since is one page of text: use --markdown or --json, or the dashboard (`ralph serve`)")
 	}
 	j, err := workspace.OpenReader(env, true, true)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	at := from.from(j.State())
+	at := from.From(j.State())
 	if at.After(now) {
-		return usage("--since %s is still to come", when)
+		return flags.Errorf("--since %s is still to come", when)
 	}
 	n, s := status.NewNight(at), &ralph.State{}
 	err = j.Each(0, func(e ralph.Event) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -27,7 +28,7 @@ A rule that denies beats one that approves; otherwise the newest decides. No rul
 what is on the never list. Each answer that a rule gives is in ` + "`ralph log`" + `.`,
 		Example: "  ralph approve g-1a2b --always\n  ralph rules\n  ralph rules revoke r-5f0c --reason \"it deploys by now\"",
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		s, j, err := workspace.ReadState(env, false, false)
 		if err != nil {

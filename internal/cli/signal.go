@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agentsock"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/mcp"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -48,17 +49,17 @@ by a turn of ralph is not heard.`,
 // signalOf reads the words of a signal; whether they fit its kind is the turn's to say.
 func signalOf(args []string) (ralph.Signal, error) {
 	if len(args) == 0 {
-		return ralph.Signal{}, usage("say which signal: COMPLETE, BLOCKED, NEEDS_HUMAN or PROGRESS")
+		return ralph.Signal{}, flags.Errorf("say which signal: COMPLETE, BLOCKED, NEEDS_HUMAN or PROGRESS")
 	}
 	s := ralph.Signal{Kind: ralph.SignalKind(strings.ToUpper(args[0]))}
 	words := args[1:]
 	if s.Kind == ralph.SignalProgress {
 		if len(words) == 0 {
-			return s, usage("PROGRESS needs a percentage: ralph signal PROGRESS 40 \"what is done\"")
+			return s, flags.Errorf("PROGRESS needs a percentage: ralph signal PROGRESS 40 \"what is done\"")
 		}
 		n, err := strconv.Atoi(strings.TrimSuffix(words[0], "%"))
 		if err != nil {
-			return s, usage("PROGRESS needs a percentage from 0 to 100, not %q", words[0])
+			return s, flags.Errorf("PROGRESS needs a percentage from 0 to 100, not %q", words[0])
 		}
 		s.Percent, words = n, words[1:]
 	}

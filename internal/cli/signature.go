@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/signature"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 
 func newSignature(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "signature", Short: "The questions that a model may be asked, with the type of each answer", Args: noSuchCommand,
+		Use: "signature", Short: "The questions that a model may be asked, with the type of each answer", Args: flags.NoSuchCommand,
 		Long: `A signature is a question to a model whose answer has a type: what comes after a turn, what
 to answer an agent, whether changes do what was asked. Prompt, JSON schema and the rules for an
 answer come from one Go type; the version and the hash say by which of them was asked
@@ -30,7 +31,7 @@ answer come from one Go type; the version and the hash say by which of them was 
 
 func newSignatureList(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "All signatures, with version and hash", Example: "  ralph signature list --json", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		all := signature.All()
 		if *asJSON {
@@ -49,7 +50,7 @@ func newSignatureShow(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show <name>", Short: "What a model is told, and what its answer must be", Example: "  ralph signature show decision", Args: cobra.ExactArgs(1),
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		all := signature.All()
 		at := slices.IndexFunc(all, func(i signature.Info) bool { return i.Name == args[0] })

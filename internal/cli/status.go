@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/console"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
@@ -57,7 +58,7 @@ With --at it says where the work stood then: after the fact with that number
 
 // atFlag adds --at.
 func atFlag(cmd *cobra.Command, at *string) {
-	cmd.Flags().StringVar(at, "at", "", "as it was then: after fact `N`, or at a time: "+sinceForms)
+	cmd.Flags().StringVar(at, "at", "", "as it was then: after fact `N`, or at a time: "+flags.SinceForms)
 }
 
 // runStatusAt is the status as it was, with the clock of that fact.
@@ -84,13 +85,13 @@ func stateAt(env workspace.Env, text string) (s *ralph.State, newest int64, err 
 		s, err = j.At(seq)
 		return s, newest, err
 	}
-	when, err := parseSince(text, time.Now()) // with the person's zone
+	when, err := flags.ParseSince(text, time.Now()) // with the person's zone
 	if err != nil {
-		return nil, 0, usage("--at %q: give the number of a fact, or a time: %s", text, sinceForms)
+		return nil, 0, flags.Errorf("--at %q: give the number of a fact, or a time: %s", text, flags.SinceForms)
 	}
-	s, err = j.AtTime(when.from(j.State()))
+	s, err = j.AtTime(when.From(j.State()))
 	if err == nil && s.Seq == 0 {
-		err = &ralph.Refusal{Why: "there is no fact before " + when.from(j.State()).Local().Format("2006-01-02 15:04:05"), Hint: "`ralph log` shows when the first was", Kind: ralph.ErrNotFound}
+		err = &ralph.Refusal{Why: "there is no fact before " + when.From(j.State()).Local().Format("2006-01-02 15:04:05"), Hint: "`ralph log` shows when the first was", Kind: ralph.ErrNotFound}
 	}
 	return s, newest, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -25,7 +26,7 @@ func newTask(env workspace.Env) *cobra.Command {
 those that ended badly. The letter behind a command is its key in the user interfaces.`,
 		Example: "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"deps\":[\"t-1a2b\"],\"tags\":[\"critical\"]}'\n" +
 			"  ralph task retry t-1a2b\n  ralph task reject t-1a2b \"the usage text is missing\"",
-		Args: noSuchCommand,
+		Args: flags.NoSuchCommand,
 		RunE: func(*cobra.Command, []string) error { return runTaskList(env, false) },
 	}
 	cmd.AddCommand(newTaskList(env), newTaskShow(env), newTaskAdd(env), newTaskEdit(env))
@@ -60,7 +61,7 @@ func newTaskAdd(env workspace.Env) *cobra.Command {
 	cmd := commandOf("add")
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.Example = "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'"
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		said := taskJSON{Name: &args[0]}
 		if strings.HasPrefix(strings.TrimSpace(args[0]), "{") {
@@ -115,7 +116,7 @@ func newTaskEdit(env workspace.Env) *cobra.Command {
 	cmd.Args = cobra.RangeArgs(1, 2)
 	cmd.Example = "  ralph task edit t-1a2b --name \"Write the README\" --accept \"it has the two commands\"\n" +
 		"  ralph task edit t-1a2b '{\"deps\":[]}'"
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	flags := taskFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && !changesTask(cmd) {

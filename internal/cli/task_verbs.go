@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func newTaskVerbs(env workspace.Env) []*cobra.Command {
 	for i, v := range verbs {
 		cmd := commandOf(v.action)
 		cmd.Long, cmd.Example, cmd.Args = v.long, "  ralph task "+v.example, cobra.RangeArgs(v.least, v.most)
-		asJSON := jsonFlag(cmd)
+		asJSON := flags.JSON(cmd)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			_, err := actOnTask(cmd, env, v.action, action.Input{ID: args[0], Text: strings.Join(args[1:], " ")}, *asJSON)
 			return err
@@ -76,15 +77,15 @@ time, else half as many iterations again. Other tasks keep task.max_iterations a
 ` + "`ralph task retry`" + ` as well, which counts both from the start.`
 	cmd.Example = "  ralph task extend t-1a2b && ralph task retry t-1a2b\n  ralph task extend t-1a2b --to 100\n  ralph task extend t-1a2b --time 30m"
 	cmd.Args = cobra.ExactArgs(1)
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.Flags().IntVar(&in.To, "to", 0, "the new number of `iterations`")
 	cmd.Flags().DurationVar(&in.Time, "time", 0, "`time` that it gets on top, such as 30m")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("to") && in.To < 1 {
-			return usage("--to %d: give a whole number from 1 up", in.To)
+			return flags.Errorf("--to %d: give a whole number from 1 up", in.To)
 		}
 		if cmd.Flags().Changed("time") && in.Time <= 0 {
-			return usage("--time %s: say how much time it gets on top, such as 30m", in.Time)
+			return flags.Errorf("--time %s: say how much time it gets on top, such as 30m", in.Time)
 		}
 		if _, err := workspace.SettingsOf(env); err != nil { // they say what it has by now
 			return err
@@ -104,7 +105,7 @@ func newTaskDivide(env workspace.Env) *cobra.Command {
 	cmd.Long = `Adds the smaller tasks with the notes, deps and tags of the one they come from, lets
 what waited for it wait for all of them, and closes it as skipped.`
 	cmd.Example, cmd.Args = `  ralph task divide t-1a2b "Parse the file" "Write the report"`, cobra.MinimumNArgs(3)
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		_, err := actOnTask(cmd, env, "divide", action.Input{ID: args[0], Names: args[1:]}, *asJSON)
 		return err
@@ -137,7 +138,7 @@ It can be run again when it was cut off.`
 
 // repairing has a command work on what a task left, once a person at a terminal has said yes.
 func repairing(env workspace.Env, cmd *cobra.Command, name string, yes *bool) *cobra.Command {
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*yes && env.Terminal {
 			if err := confirm(env, name, args[0]); err != nil {
@@ -170,13 +171,6 @@ func confirm(env workspace.Env, name, id string) error {
 		return &ralph.Refusal{Why: "nothing was changed", Kind: ralph.ErrUsage}
 	}
 	return nil
-}
-
-// jsonFlag gives a command --json.
-func jsonFlag(cmd *cobra.Command) *bool {
-	asJSON := new(bool)
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
-	return asJSON
 }
 
 // printTask shows a task after it was changed: one line, or its record.

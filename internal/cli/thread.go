@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -25,7 +26,7 @@ func newThread(env workspace.Env) *cobra.Command {
 work beside the session that runs them, and without one. A thread is a task of the plan as
 well: ` + "`ralph task`, `ralph why` and `ralph log <id>`" + ` know it by the same id.`,
 		Example: "  ralph thread list\n  ralph thread add \"write the missing docs\"\n  ralph thread message t-1a2b \"leave the parser alone\"\n  ralph thread pause t-1a2b",
-		Args:    noSuchCommand,
+		Args:    flags.NoSuchCommand,
 		RunE:    func(*cobra.Command, []string) error { return runThreadList(env, false) },
 	}
 	cmd.AddCommand(newThreadList(env), newThreadShow(env), newThreadAdd(env), newThreadMessage(env), newThreadTakeover(env))
@@ -39,7 +40,7 @@ well: ` + "`ralph task`, `ralph why` and `ralph log <id>`" + ` know it by the sa
 
 func newThreadList(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "The threads with what was decided last", Args: cobra.NoArgs, Example: "  ralph thread list --json"}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error { return runThreadList(env, *asJSON) }
 	return cmd
 }
@@ -66,7 +67,7 @@ func runThreadList(env workspace.Env, asJSON bool) error {
 
 func newThreadShow(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "show <id>", Short: "One thread: goal, state, limits, its agent's plan, the last decisions", Args: cobra.ExactArgs(1), Example: "  ralph thread show t-1a2b"}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		s, _, err := workspace.ReadState(env, false, false)
 		if err != nil {
@@ -91,7 +92,7 @@ func newThreadAdd(env workspace.Env) *cobra.Command {
 	cmd.Args, cmd.Example = cobra.ExactArgs(1), "  ralph thread add \"write the missing docs\" --name docs"
 	cmd.Long = "Adds a thread. A session of `ralph auto` that runs takes it as soon as a slot is free; without one, the next `ralph auto` does."
 	cmd.Flags().StringVar(&name, "name", "", "what it is called (default: the first line of the prompt)")
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		in := action.Input{Text: args[0]}
 		if name != "" {

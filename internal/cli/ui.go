@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/demo"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/ui"
@@ -62,7 +63,7 @@ type uiFlags struct {
 
 func runUI(ctx context.Context, env workspace.Env, f uiFlags) error {
 	if f.theme != "" && f.theme != "dark" && f.theme != "light" {
-		return usage("--theme %s: use dark or light", f.theme)
+		return flags.Errorf("--theme %s: use dark or light", f.theme)
 	}
 	root, err := workspace.FindRoot(env)
 	if err == nil {

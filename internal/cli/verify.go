@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/verify"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -28,7 +29,7 @@ the same way before (quality.baseline: known), is counted and named. With --stri
 exit code is 1 when there is any.`,
 		Example: "  ralph verify\n  ralph verify --strict\n  ralph verify --json | jq .broken",
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	strict := cmd.Flags().Bool("strict", false, "fail also when a red check was passed over")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		v, err := verify.History(cmd.Context(), env, nil)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -22,7 +23,7 @@ score, and what it waits for; of one that has ended, by which rule. Without a ta
 the ready tasks in the order in which they start.`,
 		Example: "  ralph why t-1a2b\n  ralph why", Args: cobra.MaximumNArgs(1),
 	}
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		s, j, err := workspace.ReadState(env, false, true)
 		if err != nil {

@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"strings"
@@ -32,18 +32,18 @@ func TestParseSince(t *testing.T) {
 		"2026-11-21T22:00:00Z": time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC),
 		"last":                 started,
 	} {
-		got, err := parseSince(text, now)
-		if err != nil || !got.from(s).Equal(want) {
-			t.Errorf("%q: %v, %v; want %v", text, got.from(s), err, want)
+		got, err := ParseSince(text, now)
+		if err != nil || !got.From(s).Equal(want) {
+			t.Errorf("%q: %v, %v; want %v", text, got.From(s), err, want)
 		}
 	}
 	for _, text := range []string{"yesteday", "-3h", "soon", "2026-13-01", "25:00", "1x"} {
-		_, err := parseSince(text, now)
+		_, err := ParseSince(text, now)
 		if err == nil || !strings.Contains(err.Error(), "yesterday, monday, 2026-11-21") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := parseSince("yesteday", now); !strings.Contains(err.Error(), "did you mean yesterday?") {
+	if _, err := ParseSince("yesteday", now); !strings.Contains(err.Error(), "did you mean yesterday?") {
 		t.Error(err)
 	}
 }

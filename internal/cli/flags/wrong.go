@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// noSuchCommand is the argument check of commands that only hold others: what
+// NoSuchCommand is the argument check of commands that only hold others: what
 // stands there is a mistyped name, so the nearest ones are named.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
+func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -26,9 +26,9 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q for %q%s\nTry `%s --help`", args[0], cmd.CommandPath(), hint, cmd.CommandPath())
 }
 
-// wrongFlag says what is wrong with a flag in words, and names the one that was probably
+// Wrong says what is wrong with a flag in words, and names the one that was probably
 // meant.
-func wrongFlag(cmd *cobra.Command, err error) error {
+func Wrong(cmd *cobra.Command, err error) error {
 	try := fmt.Sprintf("Try `%s --help`", cmd.CommandPath())
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if want := valueWords(bad.GetFlag()); want != "" {

@@ -1,4 +1,4 @@
-package cli
+package flags
 
 import (
 	"fmt"
@@ -10,37 +10,37 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// sinceForms are what --since takes, for its help.
-const sinceForms = "how long ago (8h, 90m, 2d), a day (yesterday, monday, 2026-11-21), a time (22:00, \"2026-11-21 22:00\", 2026-11-21T22:00:00Z), or last: the start of the newest session"
+// SinceForms are what --since takes, for its help.
+const SinceForms = "how long ago (8h, 90m, 2d), a day (yesterday, monday, 2026-11-21), a time (22:00, \"2026-11-21 22:00\", 2026-11-21T22:00:00Z), or last: the start of the newest session"
 
-// since is what a person meant by --since.
-type since struct {
+// Since is what a person meant by --since.
+type Since struct {
 	at   time.Time
 	last bool // the start of the newest session, whenever that was
 }
 
-// from is the instant that is meant, with the state after all facts.
-func (x since) from(s *ralph.State) time.Time {
+// From is the instant that is meant, with the state after all facts.
+func (x Since) From(s *ralph.State) time.Time {
 	if x.last {
 		return s.Session.StartedAt
 	}
 	return x.at
 }
 
-// parseSince reads --since: how long ago, a day, or a time; without a zone it is that of
+// ParseSince reads --since: how long ago, a day, or a time; without a zone it is that of
 // now. Days begin at midnight.
-func parseSince(text string, now time.Time) (since, error) {
+func ParseSince(text string, now time.Time) (Since, error) {
 	text = strings.TrimSpace(text)
 	word := strings.ToLower(text)
-	midnight := func(days int) (since, error) {
+	midnight := func(days int) (Since, error) {
 		y, m, d := now.Date()
-		return since{at: time.Date(y, m, d-days, 0, 0, 0, 0, now.Location())}, nil
+		return Since{at: time.Date(y, m, d-days, 0, 0, 0, 0, now.Location())}, nil
 	}
 	switch word {
 	case "":
-		return since{}, nil
+		return Since{}, nil
 	case "last":
-		return since{last: true}, nil
+		return Since{last: true}, nil
 	case "today":
 		return midnight(0)
 	case "yesterday":
@@ -53,11 +53,11 @@ func parseSince(text string, now time.Time) (since, error) {
 	}
 	if days, ok := strings.CutSuffix(word, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
-			return since{at: now.AddDate(0, 0, -n)}, nil
+			return Since{at: now.AddDate(0, 0, -n)}, nil
 		}
 	}
 	if d, err := time.ParseDuration(word); err == nil && d >= 0 {
-		return since{at: now.Add(-d)}, nil
+		return Since{at: now.Add(-d)}, nil
 	}
 	if t, err := time.Parse("15:04", word); err == nil {
 		y, m, d := now.Date()
@@ -65,14 +65,14 @@ func parseSince(text string, now time.Time) (since, error) {
 		if at.After(now) { // last night
 			at = time.Date(y, m, d-1, t.Hour(), t.Minute(), 0, 0, now.Location())
 		}
-		return since{at: at}, nil
+		return Since{at: at}, nil
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return since{at: at}, nil
+			return Since{at: at}, nil
 		}
 	}
-	return since{}, usage("--since %q: %sgive %s", text, nearSince(word), sinceForms)
+	return Since{}, Errorf("--since %q: %sgive %s", text, nearSince(word), SinceForms)
 }
 
 // nearSince says which word was probably meant.
