@@ -164,9 +164,10 @@ func upperLayers() map[string][]string {
 // commandLayers are what a person or a program types.
 func commandLayers() map[string][]string {
 	return map[string][]string{
-		"internal/cli":       {"R", "internal/action", "internal/advice", "internal/agent", "internal/agent/api", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/console", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/forge", "internal/git/info", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/measure", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/screen", "internal/services", "internal/session", "internal/sessionreport", "internal/signature", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/ui", "internal/ui/watch", "internal/verify", "internal/views", "internal/web/guard", "internal/whatif", "internal/workspace", "internal/outbox", "internal/termtext", "internal/cli/flags"},
-		"internal/cli/flags": {"R"},
-		"cmd/ralph":          {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
+		"internal/cli":         {"R", "internal/action", "internal/agent", "internal/agent/api", "internal/agentcheck", "internal/agentsock", "internal/backend", "internal/bootstrap", "internal/claudehook", "internal/config", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/doctor", "internal/exit", "internal/forge", "internal/git/info", "internal/git", "internal/git/worktrees", "internal/interceptor", "internal/journal", "internal/mcp", "internal/measure", "internal/notice", "internal/notify", "internal/observe", "internal/person", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/sandbox", "internal/services", "internal/session", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/ui", "internal/ui/watch", "internal/views", "internal/web/guard", "internal/workspace", "internal/outbox", "internal/cli/flags", "internal/cli/inspect"},
+		"internal/cli/flags":   {"R"},
+		"internal/cli/inspect": {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace"},
+		"cmd/ralph":            {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
 }
 
@@ -234,7 +235,7 @@ func homes() map[string][]string {
 	return map[string][]string{
 		"os/exec":                {"internal/proc"},
 		"net/http":               {"internal/tracker", "internal/tracker/github", "internal/tracker/jira", "internal/tracker/ado", "internal/tracker/trackertest", "internal/decide", "internal/demo", "internal/demo/hub", "internal/forge", "internal/model", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest", "internal/ralphtest/collectortest"},
-		"github.com/spf13/cobra": {"internal/cli", "internal/cli/flags"},
+		"github.com/spf13/cobra": {"internal/cli", "internal/cli/flags", "internal/cli/inspect"},
 
 		"github.com/coder/acp-go-sdk": {"internal/agent/acp"},
 

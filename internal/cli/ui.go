@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ralph-loop/ralph/internal/cli/flags"
+	"github.com/ralph-loop/ralph/internal/cli/inspect"
 	"github.com/ralph-loop/ralph/internal/demo"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/ui"
@@ -73,7 +74,7 @@ func runUI(ctx context.Context, env workspace.Env, f uiFlags) error {
 		return err
 	}
 	if f.launch == nil && noScreen(env, "`ralph log -f` shows what happens instead, until Ctrl+C") {
-		return runLog(ctx, env, logOptions{follow: true, last: logInstead})
+		return inspect.RunLog(ctx, env, inspect.LogOptions{Follow: true, Last: logInstead})
 	}
 	source, err := watch.Open(env, root)
 	if err != nil {

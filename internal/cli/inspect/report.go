@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"bytes"
@@ -17,7 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newReport(env workspace.Env) *cobra.Command {
+// Report is `ralph report`.
+func Report(env workspace.Env) *cobra.Command {
 	var format, out, when string
 	var all, asJSON, asMarkdown bool
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"fmt"
@@ -15,7 +15,8 @@ import (
 
 // The questions that a model may be asked.
 
-func newSignature(env workspace.Env) *cobra.Command {
+// Signature is `ralph signature`.
+func Signature(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "signature", Short: "The questions that a model may be asked, with the type of each answer", Args: flags.NoSuchCommand,
 		Long: `A signature is a question to a model whose answer has a type: what comes after a turn, what

@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"fmt"
@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newWhy(env workspace.Env) *cobra.Command {
+// Why is `ralph why`.
+func Why(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "why [task]", Short: "Why a task is not running, or was chosen, with each part of its score",
 		Long: `Says of a task whether it is chosen, its rank among the ready ones, each part of its

@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"context"
@@ -19,7 +19,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newReplay(env workspace.Env) *cobra.Command {
+// Replay is `ralph replay`.
+func Replay(env workspace.Env) *cobra.Command {
 	var asJSON, current, ask bool
 	var file string
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"fmt"
@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newReceipts(env workspace.Env) *cobra.Command {
+// Receipts is `ralph receipts`.
+func Receipts(env workspace.Env) *cobra.Command {
 	var ask report.Receipts
 	var session, at string
 	cmd := &cobra.Command{

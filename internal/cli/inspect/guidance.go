@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"bytes"
@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newGuidance(env workspace.Env) *cobra.Command {
+// Guidance is `ralph guidance`.
+func Guidance(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "guidance", Short: "What a model makes of a first message, before an agent works on it", Args: flags.NoSuchCommand,
 		Long: `With guidance on (guidance.mode: demo) a model understands and plans what a thread of

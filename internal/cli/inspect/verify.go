@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"github.com/ralph-loop/ralph/internal/cli/flags"
@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newVerify(env workspace.Env) *cobra.Command {
+// Verify is `ralph verify`.
+func Verify(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Prove the history: every link from decisions over checks to landed commits", Args: cobra.NoArgs,
 		Long: `Looks offline that the journal's chain of hashes is whole, that each recorded decision

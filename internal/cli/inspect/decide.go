@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"fmt"
@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newDecide(env workspace.Env) *cobra.Command {
+// Decide is `ralph decide`.
+func Decide(env workspace.Env) *cobra.Command {
 	var receipt int64
 	var models []string
 	cmd := &cobra.Command{

@@ -1,4 +1,7 @@
-package cli
+// Package inspect owns the commands that only look: where the work stands, what happened, why,
+// what was decided and whether that holds. They write no fact; what they show is made by
+// status, report, screen, whatif and verify.
+package inspect
 
 import (
 	"errors"
@@ -18,7 +21,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newStatus(env workspace.Env) *cobra.Command {
+// Status is `ralph status`.
+func Status(env workspace.Env) *cobra.Command {
 	var asJSON, watch bool
 	var at string
 	cmd := &cobra.Command{
@@ -140,7 +144,8 @@ func runStatus(env workspace.Env, asJSON bool) error {
 	return printDressed(env, status.Text(s, engine, now))
 }
 
-func newQuery(env workspace.Env) *cobra.Command {
+// Query is `ralph query`.
+func Query(env workspace.Env) *cobra.Command {
 	what := []string{"tasks", "issues", "inbox", "stage", "next", "gates", "stats"}
 	var at string
 	cmd := &cobra.Command{

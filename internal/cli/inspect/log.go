@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"context"
@@ -21,18 +21,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// logOptions are the flags of `ralph log`.
-type logOptions struct {
-	follow, json, raw, all bool
-	last                   int
+// LogOptions are the flags of `ralph log`.
+type LogOptions struct {
+	Follow, json, raw, all bool
+	Last                   int
 	types                  []string
 	since, task, level, at string
 	session                ralph.SessionID
 	after                  int64 // the number of a fact: only what came later
 }
 
-func newLog(env workspace.Env) *cobra.Command {
-	var o logOptions
+// Log is `ralph log`.
+func Log(env workspace.Env) *cobra.Command {
+	var o LogOptions
 	cmd := &cobra.Command{
 		Use: "log [session]", Short: "What happened, from the journal", Args: cobra.MaximumNArgs(1),
 		Long: `Shows what happened, a line for each thing that is worth one; with a session's id only
@@ -57,15 +58,15 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 			if len(args) == 1 {
 				o.session = ralph.SessionID(args[0])
 			}
-			return runLog(cmd.Context(), env, o)
+			return RunLog(cmd.Context(), env, o)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.follow, "follow", "f", false, "go on as things happen, until Ctrl+C")
+	f.BoolVarP(&o.Follow, "follow", "f", false, "go on as things happen, until Ctrl+C")
 	f.BoolVar(&o.json, "json", false, "print the facts themselves with their names, one JSON object a line")
 	f.BoolVar(&o.raw, "raw", false, "print the journal's lines as they are")
 	f.BoolVar(&o.all, "all", false, "also facts that make no line of their own")
-	f.IntVarP(&o.last, "lines", "n", 0, "only the last N lines (0: all)")
+	f.IntVarP(&o.Last, "lines", "n", 0, "only the last N lines (0: all)")
 	f.StringSliceVar(&o.types, "type", nil, "only events of these `names` (docs/events.md)")
 	f.StringVar(&o.since, "since", "", "only what happened since a `time`: "+flags.SinceForms)
 	f.StringVar(&o.task, "task", "", "only what concerns this task: its `id`")
@@ -77,7 +78,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 	return cmd
 }
 
-func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
+func RunLog(ctx context.Context, env workspace.Env, o LogOptions) error {
 	p := &logPrinter{o: o, s: &ralph.State{}, namer: ralph.NewNamer(policy.Quiescent)}
 	for i, name := range p.o.types {
 		p.o.types[i] = strings.TrimSpace(name)
@@ -89,8 +90,8 @@ func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.last < 0 {
-		return flags.Errorf("--lines %d: give how many lines, 0 for all", o.last)
+	if o.Last < 0 {
+		return flags.Errorf("--lines %d: give how many lines, 0 for all", o.Last)
 	}
 	root, err := workspace.FindRoot(env)
 	if err != nil {
@@ -111,7 +112,7 @@ func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
 	}
 	defer j.Close()
 	p.since = from.From(j.State())
-	if o.follow { // before the first line: who reads it may press Ctrl+C at once
+	if o.Follow { // before the first line: who reads it may press Ctrl+C at once
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -126,11 +127,11 @@ func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
 	if o.session != "" && !p.found {
 		return &ralph.Refusal{Why: fmt.Sprintf("no session %s in the journal", o.session), Hint: "`ralph log --type session.started` lists them", Kind: ralph.ErrNotFound}
 	}
-	if o.last > 0 && len(p.lines) > o.last {
-		p.lines = p.lines[len(p.lines)-o.last:]
+	if o.Last > 0 && len(p.lines) > o.Last {
+		p.lines = p.lines[len(p.lines)-o.Last:]
 	}
 	for {
-		if err := p.flush(env.Stdout); err != nil || !o.follow {
+		if err := p.flush(env.Stdout); err != nil || !o.Follow {
 			return err
 		}
 		if err := j.Wait(ctx, p.s.Seq); err != nil {
@@ -147,7 +148,7 @@ func runLog(ctx context.Context, env workspace.Env, o logOptions) error {
 
 // logPrinter turns events into lines, folding the state on the way.
 type logPrinter struct {
-	o     logOptions
+	o     LogOptions
 	since time.Time
 	s     *ralph.State
 	namer *ralph.EventNamer
@@ -248,14 +249,4 @@ func (p *logPrinter) flush(w io.Writer) error {
 	_, err := io.WriteString(w, strings.Join(p.lines, "\n")+"\n")
 	p.lines = p.lines[:0]
 	return err
-}
-
-func newVersion(env workspace.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(env.Stdout, "ralph", env.Version)
-			return err
-		},
-	}
 }
