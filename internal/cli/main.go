@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/cli/inspect"
+	"github.com/ralph-loop/ralph/internal/cli/setup"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/journal"
@@ -156,9 +157,9 @@ Write a spec, queue it, start the agent, walk away:
 	add("work", withUI(env, newAgent(env, with...)), withUI(env, newAutopilot(env, with...)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env), newThread(env), newSubmit(env, with...), newWorker(env, with...))
 	add("steer", anywhere(env, with, newPause(env)), anywhere(env, with, newResume(env)), anywhere(env, with, newStop(env)), newContinue(env), newMode(env), newGates(env), anywhere(env, with, newApprove(env)), anywhere(env, with, newDeny(env)), anywhere(env, with, newAnswer(env)), newRules(env), newBreaker(env), newSync(env), newUnlock(env))
 	add("see", anywhere(env, with, inspect.Status(env)), newUI(env), newServe(env), inspect.Why(env), inspect.Query(env), anywhere(env, with, inspect.Log(env)), inspect.Report(env), inspect.Receipts(env), inspect.Signature(env), inspect.Decide(env), inspect.Guidance(env), inspect.Replay(env), inspect.Verify(env), newRecover(env), newFleet(env, with...))
-	add("set", newDemo(env), newInit(env), newDoctor(env), newBench(env), newAgentCheck(env), newConfig(env), newTrust(env), newNotify(env), newVersion(env))
+	add("set", newDemo(env), setup.Init(env), setup.Doctor(env), setup.Bench(env), setup.AgentCheck(env), setup.Config(env), setup.Trust(env), setup.Notify(env), newVersion(env))
 	root.AddCommand(newOwnAgents(env)...)
-	root.AddCommand(newExitCodes(), newMergeDriver(env), newHook(env), newSignal(env), newMCP(env), newShim(env), newPrePush(env), newSandboxExec(env))
+	root.AddCommand(newExitCodes(), setup.MergeDriver(env), newHook(env), newSignal(env), newMCP(env), newShim(env), newPrePush(env), newSandboxExec(env))
 	forPersons(root, env)
 	sayArguments(root)
 	return root

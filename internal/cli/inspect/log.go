@@ -78,6 +78,7 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 	return cmd
 }
 
+// RunLog prints what happened; with Follow until ctx is done.
 func RunLog(ctx context.Context, env workspace.Env, o LogOptions) error {
 	p := &logPrinter{o: o, s: &ralph.State{}, namer: ralph.NewNamer(policy.Quiescent)}
 	for i, name := range p.o.types {

@@ -1,4 +1,4 @@
-package cli
+package setup
 
 import (
 	"context"
@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newDoctor(env workspace.Env) *cobra.Command {
+// Doctor is `ralph doctor`.
+func Doctor(env workspace.Env) *cobra.Command {
 	var asJSON, run bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look at git, agents, checks, settings, lock and leftovers; say how to mend what is wrong", Args: cobra.NoArgs,

@@ -1,7 +1,9 @@
-package cli
+// Package setup owns the commands by which a repository and a machine are made ready, and looked at
+// for whether they are: settings, trust, notices, agents, checks, figures. What they find out is
+// doctor's, agentcheck's and measure's; work begins in internal/cli.
+package setup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,11 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
-	"github.com/ralph-loop/ralph/internal/agent/api"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/demo"
-	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -21,7 +20,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newInit(env workspace.Env) *cobra.Command {
+// Init is `ralph init`.
+func Init(env workspace.Env) *cobra.Command {
 	var share bool
 	cmd := &cobra.Command{
 		Use: "init", Short: "Set ralph up in this repository", Args: cobra.NoArgs,
@@ -79,24 +79,4 @@ Next:
   5. ralph agent
 `)
 	return nil
-}
-
-// newOwnAgents are agents that ralph itself is: their drivers start them.
-func newOwnAgents(env workspace.Env) []*cobra.Command {
-	own := func(use, short string, args int, run func(context.Context, []string) int) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Hidden: true, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
-			if code := run(cmd.Context(), args); code != 0 {
-				return exit.Error{Code: code}
-			}
-			return nil
-		}}
-	}
-	play := func(ctx context.Context, args []string) int { return demo.Scenario(ctx, env, args[0]) }
-	work := func(ctx context.Context, _ []string) int {
-		return api.Run(ctx, env.Stdin, env.Stdout, env.Stderr, env.Environ, env.Dir)
-	}
-	return []*cobra.Command{
-		own("scripted-agent <scenario>", "Play a scenario as an agent (what the scripted driver runs)", 1, play),
-		own("api-agent", "Work with a model and a shell (what the api driver runs)", 0, work),
-	}
 }

@@ -1,4 +1,4 @@
-package cli
+package setup
 
 import (
 	"context"
@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newBench(env workspace.Env) *cobra.Command {
+// Bench is `ralph bench`.
+func Bench(env workspace.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure this machine and repository: git, worktrees, the disk, starts; what a task costs here", Args: cobra.NoArgs,

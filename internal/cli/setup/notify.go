@@ -1,4 +1,4 @@
-package cli
+package setup
 
 import (
 	"fmt"
@@ -20,7 +20,8 @@ import (
 
 // Trying out how people are told of things.
 
-func newNotify(env workspace.Env) *cobra.Command {
+// Notify is `ralph notify`.
+func Notify(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "notify", Short: "Try the notifications: sounds, desktop, webhooks",
 		Long: `Sounds, desktop notifications and webhooks are set under notify in

@@ -1,4 +1,4 @@
-package cli
+package setup
 
 import (
 	"context"
@@ -56,7 +56,8 @@ func queueFiles(ctx context.Context, repo *git.Repo, share bool) (words string, 
 `, nil
 }
 
-func newMergeDriver(env workspace.Env) *cobra.Command {
+// MergeDriver is `ralph merge-driver`.
+func MergeDriver(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "merge-driver <base> <ours> <theirs> <path>", Short: "Merge two versions of a queue or plan (what git runs)",
 		Hidden: true, Args: cobra.ExactArgs(4),

@@ -1,4 +1,4 @@
-package cli
+package setup
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 
 // What comes with a repository and runs, or holds less than usual, is asked about once.
 
-func newTrust(env workspace.Env) *cobra.Command {
+// Trust is `ralph trust`.
+func Trust(env workspace.Env) *cobra.Command {
 	var sure bool
 	cmd := &cobra.Command{
 		Use: "trust", Short: "Say yes to what this repository brings along: hooks, agents' commands and keys, checks, weaker gates", Args: cobra.NoArgs,

@@ -1,4 +1,4 @@
-package cli
+package setup
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newConfig(env workspace.Env) *cobra.Command {
+// Config is `ralph config`.
+func Config(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "The settings: show, schema, edit",
 		Example: "  ralph config show\n  ralph config edit task.max_iterations=20\n  ralph config schema > ralph.schema.json",

@@ -1,4 +1,4 @@
-package cli
+package setup
 
 import (
 	"bufio"
@@ -34,7 +34,8 @@ type agentCheckFlags struct {
 	only             []string // names of probes; empty: all
 }
 
-func newAgentCheck(env workspace.Env) *cobra.Command {
+// AgentCheck is `ralph agent-check`.
+func AgentCheck(env workspace.Env) *cobra.Command {
 	var f agentCheckFlags
 	cmd := &cobra.Command{
 		Use: "agent-check [<name>]", Short: "Prove what an agent can do: its program, its protocol, and with --turns whole turns",
