@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/cli/inspect"
+	"github.com/ralph-loop/ralph/internal/cli/plumbing"
 	"github.com/ralph-loop/ralph/internal/cli/setup"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
@@ -158,8 +159,8 @@ Write a spec, queue it, start the agent, walk away:
 	add("steer", anywhere(env, with, newPause(env)), anywhere(env, with, newResume(env)), anywhere(env, with, newStop(env)), newContinue(env), newMode(env), newGates(env), anywhere(env, with, newApprove(env)), anywhere(env, with, newDeny(env)), anywhere(env, with, newAnswer(env)), newRules(env), newBreaker(env), newSync(env), newUnlock(env))
 	add("see", anywhere(env, with, inspect.Status(env)), newUI(env), newServe(env), inspect.Why(env), inspect.Query(env), anywhere(env, with, inspect.Log(env)), inspect.Report(env), inspect.Receipts(env), inspect.Signature(env), inspect.Decide(env), inspect.Guidance(env), inspect.Replay(env), inspect.Verify(env), newRecover(env), newFleet(env, with...))
 	add("set", newDemo(env), setup.Init(env), setup.Doctor(env), setup.Bench(env), setup.AgentCheck(env), setup.Config(env), setup.Trust(env), setup.Notify(env), newVersion(env))
-	root.AddCommand(newOwnAgents(env)...)
-	root.AddCommand(newExitCodes(), setup.MergeDriver(env), newHook(env), newSignal(env), newMCP(env), newShim(env), newPrePush(env), newSandboxExec(env))
+	root.AddCommand(plumbing.OwnAgents(env)...)
+	root.AddCommand(newExitCodes(), setup.MergeDriver(env), plumbing.Hook(env), plumbing.Signal(env), plumbing.MCP(env), plumbing.Shim(env), plumbing.PrePush(env), plumbing.SandboxExec(env))
 	forPersons(root, env)
 	sayArguments(root)
 	return root

@@ -1,4 +1,4 @@
-package cli
+package plumbing
 
 import (
 	"errors"
@@ -16,7 +16,8 @@ import (
 
 // What an agent calls in its turn: a command, and a server of tools.
 
-func newSignal(env workspace.Env) *cobra.Command {
+// Signal is `ralph signal`.
+func Signal(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "signal <COMPLETE|BLOCKED|NEEDS_HUMAN|PROGRESS> [text]", Short: "For agents: say how the task stands, from a shell inside the turn", Hidden: true,
 		Long: `Says what a tag in the agent's final message would say. It counts for the turn under
@@ -76,7 +77,8 @@ func turnOf(env workspace.Env) (*agentsock.Client, error) {
 	return turn, err
 }
 
-func newMCP(env workspace.Env) *cobra.Command {
+// MCP is `ralph mcp`.
+func MCP(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "mcp", Short: "For agents: tools over MCP (signal, progress, ask_human, learnings, task_info)", Hidden: true,
 		Long: `An MCP server on stdin and stdout, bound to the turn of ralph that started it; it

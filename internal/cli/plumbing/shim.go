@@ -1,4 +1,4 @@
-package cli
+package plumbing
 
 import (
 	"github.com/ralph-loop/ralph/internal/interceptor"
@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newShim(env workspace.Env) *cobra.Command {
+// Shim is `ralph shim`.
+func Shim(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "shim <folder> <program> [argument ...]", Short: "What stands before a program that an agent starts", Hidden: true,
 		Long: `An agent's PATH begins with a folder of small scripts that call this. It runs the real
@@ -18,7 +19,8 @@ program, or first asks you where gate.patterns or the never list hold the call.`
 	}
 }
 
-func newPrePush(env workspace.Env) *cobra.Command {
+// PrePush is `ralph pre-push`.
+func PrePush(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "pre-push <folder> <remote> <url>", Short: "The git hook before an agent's push", Hidden: true,
 		Example: "  ralph pre-push /tmp/ralph-1 origin https://example.com/x.git", Args: cobra.RangeArgs(2, 3), DisableFlagParsing: true,

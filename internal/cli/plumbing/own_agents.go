@@ -1,4 +1,4 @@
-package cli
+package plumbing
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newOwnAgents are agents that ralph itself is: their drivers start them.
-func newOwnAgents(env workspace.Env) []*cobra.Command {
+// OwnAgents are agents that ralph itself is: their drivers start them.
+func OwnAgents(env workspace.Env) []*cobra.Command {
 	own := func(use, short string, args int, run func(context.Context, []string) int) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Hidden: true, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
 			if code := run(cmd.Context(), args); code != 0 {

@@ -1,4 +1,4 @@
-package cli
+package plumbing
 
 import (
 	"encoding/json"
@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newSandboxExec(env workspace.Env) *cobra.Command {
+// SandboxExec is `ralph sandbox-exec`.
+func SandboxExec(env workspace.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "sandbox-exec <box> <program> <argv ...>", Short: "Become a program inside landlock", Hidden: true,
 		Example: `  ralph sandbox-exec '{"write": ["/tmp"]}' /bin/sh sh -c 'echo > /tmp/x'`, Args: cobra.MinimumNArgs(3), DisableFlagParsing: true,

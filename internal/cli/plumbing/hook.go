@@ -1,4 +1,7 @@
-package cli
+// Package plumbing owns the commands that programs call, not people: an agent in its turn, the shims
+// before what it starts, git, Claude's hooks, the sandbox, a driver. What they do is owned by
+// claudehook, interceptor, mcp, sandbox and the agents themselves.
+package plumbing
 
 import (
 	"github.com/ralph-loop/ralph/internal/claudehook"
@@ -7,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newHook(env workspace.Env) *cobra.Command {
+// Hook is `ralph hook`.
+func Hook(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hook", Short: "What Claude Code calls in a session of your own", Hidden: true,
 		Long: `Hooks for a Claude Code session that you start yourself. They never act in the turns
