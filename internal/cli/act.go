@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/backend"
+	"github.com/ralph-loop/ralph/internal/cli/fleet"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/person"
@@ -64,8 +65,8 @@ func openActing(env workspace.Env, name string) (*acting, error) {
 
 // perform carries an action out, and returns what came of it with the state after it.
 func perform(cmd *cobra.Command, env workspace.Env, name string, in action.Input) (action.Result, *ralph.State, error) {
-	if there, ok := awayOf(cmd); ok {
-		done, err := there.act(cmd.Context(), env, fleetcmd.Act{Action: name, Input: in})
+	if there, ok := fleet.AwayOf(cmd); ok {
+		done, err := there.Act(cmd.Context(), env, fleetcmd.Act{Action: name, Input: in})
 		return done.Result, new(ralph.State), err
 	}
 	x, err := openActing(env, name)
@@ -97,8 +98,8 @@ func tellEngine(cmd *cobra.Command, env workspace.Env, name string, in action.In
 		return err
 	}
 	where := ""
-	if there, ok := awayOf(cmd); ok {
-		where = " --repo " + there.repo
+	if there, ok := fleet.AwayOf(cmd); ok {
+		where = " --repo " + there.Repo
 	}
 	_, err = fmt.Fprintf(env.Stdout, "%s; `ralph status%s` shows where it is\n", lower(done.Said), where)
 	return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
+	"github.com/ralph-loop/ralph/internal/cli/fleet"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -66,7 +67,7 @@ next start. Ctrl+C again ends it at once.
 		}
 		return x.Run(cmd.Context())
 	}
-	fleetFlag(env, x, cmd, with)
+	fleet.Flag(env, x, cmd, with)
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
+	"github.com/ralph-loop/ralph/internal/cli/fleet"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
@@ -64,7 +65,7 @@ where there are none, it works on the specs of the inbox, as ` + "`ralph agent`"
 		}
 		return x.Run(cmd.Context())
 	}
-	fleetFlag(env, x, cmd, with)
+	fleet.Flag(env, x, cmd, with)
 	return cmd
 }
 

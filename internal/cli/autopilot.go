@@ -5,6 +5,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
+	"github.com/ralph-loop/ralph/internal/cli/fleet"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -47,6 +48,6 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 		}
 		return x.Run(cmd.Context())
 	}
-	fleetFlag(env, x, cmd, with)
+	fleet.Flag(env, x, cmd, with)
 	return cmd
 }

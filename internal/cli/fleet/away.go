@@ -1,4 +1,4 @@
-package cli
+package fleet
 
 import (
 	"context"
@@ -13,39 +13,40 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// away is a repository whose coordinator is on another machine.
-type away struct {
+// Away is a repository whose coordinator is on another machine.
+type Away struct {
 	fleet fleetcmd.Fleet
 	at    fleetcmd.At
-	repo  string
+	Repo  string
 }
 
 type awayKey struct{}
 
-// awayOf is the repository that a command was given for from elsewhere.
-func awayOf(cmd *cobra.Command) (away, bool) {
-	a, ok := cmd.Context().Value(awayKey{}).(away)
+// AwayOf is the repository that a command was given for from elsewhere.
+func AwayOf(cmd *cobra.Command) (Away, bool) {
+	a, ok := cmd.Context().Value(awayKey{}).(Away)
 	return a, ok
 }
 
-func (a away) act(ctx context.Context, env workspace.Env, what fleetcmd.Act) (fleetcmd.Acted, error) {
-	what.Repo = a.repo
+// Act has the coordinator of that repository carry an action out.
+func (a Away) Act(ctx context.Context, env workspace.Env, what fleetcmd.Act) (fleetcmd.Acted, error) {
+	what.Repo = a.Repo
 	return a.fleet.Act(ctx, env, a.at, what)
 }
 
-// anywhere lets a command be given from any machine: with --repo the coordinator of that
+// Anywhere lets a command be given from any machine: with --repo the coordinator of that
 // repository carries it out.
-func anywhere(env workspace.Env, with []fleetcmd.Fleet, cmd *cobra.Command) *cobra.Command {
-	var there away
+func Anywhere(env workspace.Env, with []fleetcmd.Fleet, cmd *cobra.Command) *cobra.Command {
+	var there Away
 	f := cmd.Flags()
-	f.StringVar(&there.repo, "repo", "", "of the repository with this `address`, by way of its coordinator on another machine (docs/fleet.md)")
+	f.StringVar(&there.Repo, "repo", "", "of the repository with this `address`, by way of its coordinator on another machine (docs/fleet.md)")
 	f.StringVar(&there.at.Address, "fleet", "", "with --repo: `HOST:PORT` of the Temporal server (default fleet.address, else TEMPORAL_ADDRESS)")
 	run, looks := cmd.RunE, cmd.Name() == "status" || cmd.Name() == "log"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case there.repo == "" && f.Changed("fleet"):
+		case there.Repo == "" && f.Changed("fleet"):
 			return flags.Errorf("--fleet goes with --repo ADDRESS: which repository is it about?")
-		case there.repo == "":
+		case there.Repo == "":
 			return run(cmd, args)
 		case len(with) == 0:
 			return fleetcmd.Become(env)
@@ -65,12 +66,12 @@ func anywhere(env workspace.Env, with []fleetcmd.Fleet, cmd *cobra.Command) *cob
 }
 
 // look prints what a command that only looks says at the coordinator.
-func (a away) look(cmd *cobra.Command, env workspace.Env, args []string) error {
+func (a Away) look(cmd *cobra.Command, env workspace.Env, args []string) error {
 	if w := cmd.Flags().Lookup("watch"); w != nil && w.Changed {
-		return flags.Errorf("--watch is for the machine itself; from here `ralph log -f --repo %s` shows each change", a.repo)
+		return flags.Errorf("--watch is for the machine itself; from here `ralph log -f --repo %s` shows each change", a.Repo)
 	}
 	words, follow := given(cmd, args)
-	return fleetcmd.Look(cmd.Context(), a.fleet, env, a.at, fleetcmd.Act{Repo: a.repo, Look: words}, follow)
+	return fleetcmd.Look(cmd.Context(), a.fleet, env, a.at, fleetcmd.Act{Repo: a.Repo, Look: words}, follow)
 }
 
 // given is a command line as the coordinator is to have it: without what says where that is, and
@@ -97,7 +98,8 @@ func given(cmd *cobra.Command, args []string) (words []string, follow bool) {
 	return words, follow
 }
 
-func newSubmit(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
+// Submit is `ralph submit`.
+func Submit(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
 	var at fleetcmd.At
 	var repo, name string
 	var priority int
@@ -122,26 +124,26 @@ waits at the Temporal server until one is. The same spec twice, while the first 
 			p := strconv.Itoa(priority)
 			in.Priority = &p
 		}
-		there := away{fleet: fleet, repo: repo}
+		there := Away{fleet: fleet, Repo: repo}
 		var remote string
 		if there.at, remote, err = settled(env, at); err != nil {
 			return err
 		}
-		if there.repo == "" {
+		if there.Repo == "" {
 			root, err := workspace.FindRoot(env)
 			if err != nil {
 				return errors.Join(flags.Errorf("say for which repository the spec is: --repo ADDRESS"), err)
 			}
-			if there.repo, err = fleet.Remote(cmd.Context(), env, root, remote); err != nil {
+			if there.Repo, err = fleet.Remote(cmd.Context(), env, root, remote); err != nil {
 				return err
 			}
 		}
-		done, err := there.act(cmd.Context(), env, fleetcmd.Act{Action: "queue", Input: in, Stays: true})
+		done, err := there.Act(cmd.Context(), env, fleetcmd.Act{Action: "queue", Input: in, Stays: true})
 		switch {
 		case err != nil:
 			return err
 		case done.Waiting:
-			fmt.Fprintf(env.Stdout, "Submitted; no coordinator of %s is at work now: the next one queues it\n", there.repo)
+			fmt.Fprintf(env.Stdout, "Submitted; no coordinator of %s is at work now: the next one queues it\n", there.Repo)
 		default:
 			fmt.Fprintln(env.Stdout, done.Result.Said)
 		}

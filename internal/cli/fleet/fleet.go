@@ -1,4 +1,7 @@
-package cli
+// Package fleet owns the commands about other machines: workers, looking at them, specs handed to a
+// coordinator elsewhere, and the flags --fleet and --repo of commands that can reach one. What they
+// call is in fleetcmd; the fleet itself is internal/fleet, which only ralph-fleet has.
+package fleet
 
 import (
 	"cmp"
@@ -19,8 +22,8 @@ import (
 // usualFleet is --fleet without an address.
 const usualFleet = "as the settings say"
 
-// fleetFlag adds --fleet to a command that starts an engine. Its RunE is there already.
-func fleetFlag(env workspace.Env, x *session.Session, cmd *cobra.Command, with []fleetcmd.Fleet) {
+// Flag adds --fleet to a command that starts an engine. Its RunE is there already.
+func Flag(env workspace.Env, x *session.Session, cmd *cobra.Command, with []fleetcmd.Fleet) {
 	var at string
 	cmd.Flags().StringVar(&at, "fleet", "", "have the workers of a fleet work on the tasks; `HOST:PORT` of its Temporal server (also fleet.address; see docs/fleet.md)")
 	cmd.Flags().Lookup("fleet").NoOptDefVal = usualFleet
@@ -75,7 +78,8 @@ func fleetAtFlags(cmd *cobra.Command, at *fleetcmd.At) {
 	f.StringVar(&at.Queue, "queue", "", "how the `names` of its queues begin (default fleet.task_queue, else ralph)")
 }
 
-func newWorker(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
+// Worker is `ralph worker`.
+func Worker(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
 	var o fleetcmd.WorkerOptions
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Carry out steps of tasks for a coordinator on another machine", Args: cobra.NoArgs,
@@ -112,7 +116,8 @@ way is begun again on another worker.`,
 	return cmd
 }
 
-func newFleet(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
+// Command is `ralph fleet`.
+func Command(env workspace.Env, with ...fleetcmd.Fleet) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fleet", Short: "See and steer the machines that work together", Args: cobra.NoArgs,
 		Example: "  ralph fleet status\n  ralph fleet workers --json\n  ralph fleet doctor\n  ralph fleet drain big-1",
