@@ -23,7 +23,6 @@ func larger() map[string]struct {
 		why  string
 	}{
 		"R":                  {10400, "the nouns, facts and commands of one domain; it shrinks by nothing but fewer nouns"},
-		"internal/cli":       {6560, "a file a command, and there are 88 commands"},
 		"internal/operation": {8100, "one judge of shell commands, which is one walk over all that they do"},
 		"internal/report":    {3900, "the words of each fact, and lists; receipts may part from them"},
 		"internal/policy":    {6300, "the rules, all of which look at one State; what is decided of threads alone is in internal/thread"},

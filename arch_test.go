@@ -164,9 +164,10 @@ func upperLayers() map[string][]string {
 // commandLayers are what a person or a program types.
 func commandLayers() map[string][]string {
 	return map[string][]string{
-		"internal/cli":          {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/config", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/exit", "internal/forge", "internal/git/worktrees", "internal/journal", "internal/observe", "internal/person", "internal/proc", "internal/prompt", "internal/records", "internal/recovery", "internal/redact", "internal/report", "internal/services", "internal/session", "internal/status", "internal/step", "internal/text", "internal/ui", "internal/ui/watch", "internal/views", "internal/web/guard", "internal/workspace", "internal/outbox", "internal/cli/flags", "internal/cli/inspect", "internal/cli/setup", "internal/cli/plumbing", "internal/cli/fleet"},
+		"internal/cli":          {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/config", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/exit", "internal/forge", "internal/journal", "internal/observe", "internal/person", "internal/proc", "internal/prompt", "internal/records", "internal/redact", "internal/report", "internal/services", "internal/session", "internal/status", "internal/step", "internal/text", "internal/ui", "internal/ui/watch", "internal/views", "internal/web/guard", "internal/workspace", "internal/outbox", "internal/cli/flags", "internal/cli/inspect", "internal/cli/setup", "internal/cli/plumbing", "internal/cli/fleet", "internal/cli/repair"},
 		"internal/cli/flags":    {"R"},
 		"internal/cli/setup":    {"R", "internal/agent", "internal/agentcheck", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/info", "internal/measure", "internal/notice", "internal/notify", "internal/proc", "internal/text", "internal/trust", "internal/views", "internal/workspace"},
+		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
 		"internal/cli/plumbing": {"R", "internal/agent/api", "internal/agentsock", "internal/claudehook", "internal/cli/flags", "internal/demo", "internal/exit", "internal/interceptor", "internal/mcp", "internal/sandbox", "internal/workspace"},
 		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/session", "internal/workspace"},
 		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace"},
@@ -238,7 +239,7 @@ func homes() map[string][]string {
 	return map[string][]string{
 		"os/exec":                {"internal/proc"},
 		"net/http":               {"internal/tracker", "internal/tracker/github", "internal/tracker/jira", "internal/tracker/ado", "internal/tracker/trackertest", "internal/decide", "internal/demo", "internal/demo/hub", "internal/forge", "internal/model", "internal/web", "internal/web/api", "internal/web/asset", "internal/web/guard", "internal/web/live", "internal/notify", "internal/ralphtest/modeltest", "internal/ralphtest/collectortest"},
-		"github.com/spf13/cobra": {"internal/cli", "internal/cli/flags", "internal/cli/inspect", "internal/cli/setup", "internal/cli/plumbing", "internal/cli/fleet"},
+		"github.com/spf13/cobra": {"internal/cli", "internal/cli/flags", "internal/cli/inspect", "internal/cli/setup", "internal/cli/plumbing", "internal/cli/fleet", "internal/cli/repair"},
 
 		"github.com/coder/acp-go-sdk": {"internal/agent/acp"},
 

@@ -1,6 +1,7 @@
-// Package cli owns the commands: what a person types, what it prints, and the
-// exit code. What they call lives in the packages below it. It decides
-// nothing about the work itself: that is policy's.
+// Package cli owns the commands that make something happen, and the way from what a person types
+// to a command and back to an exit code. Commands of other kinds are in the packages below it, and
+// what all of them call in those beside it. It decides nothing about the work itself: that is
+// policy's.
 package cli
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/cli/fleet"
 	"github.com/ralph-loop/ralph/internal/cli/inspect"
 	"github.com/ralph-loop/ralph/internal/cli/plumbing"
+	"github.com/ralph-loop/ralph/internal/cli/repair"
 	"github.com/ralph-loop/ralph/internal/cli/setup"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
@@ -157,8 +159,8 @@ Write a spec, queue it, start the agent, walk away:
 	}
 	add("start", withUI(env, newAuto(env, with...))) // each group is sorted by name: this one stays first
 	add("work", withUI(env, newAgent(env, with...)), withUI(env, newAutopilot(env, with...)), newInbox(env), newPlan(env), withUI(env, newConstruct(env)), newTask(env), newThread(env), fleet.Submit(env, with...), fleet.Worker(env, with...))
-	add("steer", fleet.Anywhere(env, with, newPause(env)), fleet.Anywhere(env, with, newResume(env)), fleet.Anywhere(env, with, newStop(env)), newContinue(env), newMode(env), newGates(env), fleet.Anywhere(env, with, newApprove(env)), fleet.Anywhere(env, with, newDeny(env)), fleet.Anywhere(env, with, newAnswer(env)), newRules(env), newBreaker(env), newSync(env), newUnlock(env))
-	add("see", fleet.Anywhere(env, with, inspect.Status(env)), newUI(env), newServe(env), inspect.Why(env), inspect.Query(env), fleet.Anywhere(env, with, inspect.Log(env)), inspect.Report(env), inspect.Receipts(env), inspect.Signature(env), inspect.Decide(env), inspect.Guidance(env), inspect.Replay(env), inspect.Verify(env), newRecover(env), fleet.Command(env, with...))
+	add("steer", fleet.Anywhere(env, with, newPause(env)), fleet.Anywhere(env, with, newResume(env)), fleet.Anywhere(env, with, newStop(env)), newContinue(env), newMode(env), newGates(env), fleet.Anywhere(env, with, newApprove(env)), fleet.Anywhere(env, with, newDeny(env)), fleet.Anywhere(env, with, newAnswer(env)), newRules(env), newBreaker(env), newSync(env), repair.Unlock(env))
+	add("see", fleet.Anywhere(env, with, inspect.Status(env)), newUI(env), newServe(env), inspect.Why(env), inspect.Query(env), fleet.Anywhere(env, with, inspect.Log(env)), inspect.Report(env), inspect.Receipts(env), inspect.Signature(env), inspect.Decide(env), inspect.Guidance(env), inspect.Replay(env), inspect.Verify(env), repair.Recover(env), fleet.Command(env, with...))
 	add("set", newDemo(env), setup.Init(env), setup.Doctor(env), setup.Bench(env), setup.AgentCheck(env), setup.Config(env), setup.Trust(env), setup.Notify(env), newVersion(env))
 	root.AddCommand(plumbing.OwnAgents(env)...)
 	root.AddCommand(newExitCodes(), setup.MergeDriver(env), plumbing.Hook(env), plumbing.Signal(env), plumbing.MCP(env), plumbing.Shim(env), plumbing.PrePush(env), plumbing.SandboxExec(env))

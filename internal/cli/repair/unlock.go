@@ -1,4 +1,4 @@
-package cli
+package repair
 
 import (
 	"errors"
@@ -12,7 +12,8 @@ import (
 
 // The session lock as people see it.
 
-func newUnlock(env workspace.Env) *cobra.Command {
+// Unlock is `ralph unlock`.
+func Unlock(env workspace.Env) *cobra.Command {
 	var force, asJSON bool
 	cmd := &cobra.Command{
 		Use: "unlock", Short: "Remove the session lock of an engine that is gone", Args: cobra.NoArgs,

@@ -1,4 +1,7 @@
-package cli
+// Package repair owns the commands that put right what was left behind: work that was put aside, a
+// journal that is damaged, a lock of an engine that is gone. What was put aside, and how it is
+// brought back, is internal/recovery's.
+package repair
 
 import (
 	"cmp"
@@ -17,7 +20,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newRecover(env workspace.Env) *cobra.Command {
+// Recover is `ralph recover`.
+func Recover(env workspace.Env) *cobra.Command {
 	var all bool
 	list := func(cmd *cobra.Command, asJSON bool) error { return runRecoverList(cmd.Context(), env, asJSON, all) }
 	cmd := &cobra.Command{
