@@ -25,7 +25,7 @@ func larger() map[string]struct {
 		"R":                  {10400, "the nouns, facts and commands of one domain; it shrinks by nothing but fewer nouns"},
 		"internal/operation": {8100, "one judge of shell commands, which is one walk over all that they do"},
 		"internal/report":    {3900, "the words of each fact, and lists; receipts may part from them"},
-		"internal/policy":    {6300, "the rules, all of which look at one State; what is decided of threads alone is in internal/thread"},
+		"internal/policy":    {5340, "the rules: each looks at one State through one Config, and Next and Schedule call nearly all of them; what is decided of threads alone is internal/thread's, deciding again internal/policy/replay's"},
 		"internal/step":      {5370, "one executor; its parts share the turn under way"},
 		"internal/config":    {4230, "a key of config.yaml each: what it is, its default, its words"},
 		"internal/testdiff":  {3500, "a leaf with one caller: what a diff does to tests, language by language"},

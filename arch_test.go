@@ -54,6 +54,7 @@ func pureLayers() map[string][]string {
 		"internal/lookup":        {"R", "internal/approval"},
 		"internal/queue":         {"R", "internal/specfile"},
 		"internal/policy":        {"R", "internal/approval", "internal/lazyregexp", "internal/queue", "internal/signature", "internal/text", "internal/thread"},
+		"internal/policy/replay": {"R", "internal/approval", "internal/policy", "internal/thread"},
 		"internal/prompt":        {"R", "internal/lazyregexp", "internal/signature", "internal/text"},
 		"internal/report":        {"R", "internal/action", "internal/policy", "internal/text"},
 		"internal/services":      {"R", "internal/action", "internal/policy", "internal/report", "internal/text"},
@@ -137,12 +138,12 @@ func upperLayers() map[string][]string {
 		"internal/profile":     {"R", "internal/agentsock", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
 		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step", "internal/thread"},
 		"internal/recovery":    {"R", "internal/action", "internal/git/registry", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
-		"internal/whatif":      {"R", "internal/advice", "internal/approval", "internal/config", "internal/journal", "internal/policy", "internal/report", "internal/signature", "internal/text", "internal/thread", "internal/workspace"},
+		"internal/whatif":      {"R", "internal/advice", "internal/approval", "internal/config", "internal/journal", "internal/policy", "internal/report", "internal/signature", "internal/text", "internal/thread", "internal/workspace", "internal/policy/replay"},
 		"internal/backend":     {"R", "internal/queue", "internal/action", "internal/config", "internal/exit", "internal/journal", "internal/keymap", "internal/person", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/views", "internal/workspace"},
 		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree", "internal/locate"},
 		"internal/trust":       {"R", "internal/config", "internal/git", "internal/git/commits", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},
-		"internal/verify":      {"R", "internal/git", "internal/git/commits", "internal/git/anchor", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace"},
-		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree"},
+		"internal/verify":      {"R", "internal/git", "internal/git/commits", "internal/git/anchor", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace", "internal/policy/replay"},
+		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree", "internal/policy/replay"},
 		"internal/screen":      {"R", "internal/action", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
 		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup"},
 		"internal/interceptor": {"R", "internal/approval", "internal/agentsock", "internal/claudehook", "internal/config", "internal/exit", "internal/lookup", "internal/operation", "internal/policy", "internal/proc", "internal/sandbox", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
@@ -170,7 +171,7 @@ func commandLayers() map[string][]string {
 		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
 		"internal/cli/plumbing": {"R", "internal/agent/api", "internal/agentsock", "internal/claudehook", "internal/cli/flags", "internal/demo", "internal/exit", "internal/interceptor", "internal/mcp", "internal/sandbox", "internal/workspace"},
 		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/session", "internal/workspace"},
-		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace"},
+		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
 		"cmd/ralph":             {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
 }
@@ -254,7 +255,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/queue", "internal/prompt", "internal/report", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
+	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/policy/replay", "internal/queue", "internal/prompt", "internal/report", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -330,8 +331,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 13 {
-		t.Fatalf("found %d pure packages, want 13: see isPure", len(byPkg))
+	if len(byPkg) != 14 {
+		t.Fatalf("found %d pure packages, want 14: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)
@@ -437,7 +438,7 @@ func parse(t *testing.T, fset *token.FileSet, pkg, name, text string) *file {
 func exports(t *testing.T) func(string) (io.ReadCloser, error) {
 	t.Helper()
 	list := goList(t, "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
-		".", "./internal/operation", "./internal/policy", "./internal/prompt", "./internal/report", "./internal/signature", "./internal/testoutput", "./internal/thread", "./internal/engine", "maps", "slices", "time")
+		".", "./internal/operation", "./internal/policy", "./internal/policy/replay", "./internal/prompt", "./internal/report", "./internal/signature", "./internal/testoutput", "./internal/thread", "./internal/engine", "maps", "slices", "time")
 	where := map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), "\t")

@@ -23,7 +23,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/measure"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/signature"
@@ -257,7 +257,7 @@ func jsonRows() []string {
 		{"`ralph receipts <number> --json`: that, and", evidenceFields{}},
 		{"`ralph signature list --json`; `show --json`: one of them", []signature.Info{}},
 		{"`ralph report --format json`", sessionreport.Result{}},
-		{"`ralph replay --json`", policy.Replayed{}},
+		{"`ralph replay --json`", replay.Replayed{}},
 		{"`ralph doctor --json`", []doctor.Finding{}},
 		{"`ralph bench --json`", measure.Report{}},
 		{"`ralph config show --json`", []config.Setting{}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -44,7 +45,7 @@ func (w *world) untouched() {
 			}
 		}
 	}
-	out, err := policy.Replay(slices.Values(w.mem.Events()), policy.ReplayOptions{})
+	out, err := replay.Replay(slices.Values(w.mem.Events()), replay.ReplayOptions{})
 	if err != nil || out.Differ > 0 {
 		w.t.Errorf("replay: %+v, %v", out.Differences, err)
 	}

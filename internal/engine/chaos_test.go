@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/step"
 )
@@ -375,7 +376,7 @@ func TestEveryStorm(t *testing.T) {
 		if err := honest(w.mem); err != nil {
 			rt.Error(err)
 		}
-		verified, err := policy.Verify(slices.Values(w.mem.Events()))
+		verified, err := replay.Verify(slices.Values(w.mem.Events()))
 		if err != nil || len(verified.Broken) > 0 {
 			rt.Errorf("verify: %v, %v", err, verified.Broken)
 		}

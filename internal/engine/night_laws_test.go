@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 )
 
 // laws are what holds of every night, whatever went wrong in it.
@@ -16,7 +16,7 @@ func (n *night) laws(reason ralph.Reason) []string {
 	if err := honest(n.w.mem); err != nil {
 		say("%v", err)
 	}
-	if out, err := policy.Verify(slices.Values(n.w.mem.Events())); err != nil || len(out.Broken) > 0 {
+	if out, err := replay.Verify(slices.Values(n.w.mem.Events())); err != nil || len(out.Broken) > 0 {
 		say("verify: %v, %v", err, out.Broken)
 	}
 	bad = append(bad, n.outcomes()...)

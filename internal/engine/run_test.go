@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -151,7 +152,7 @@ func honest(mem *ralphtest.Mem) error {
 	if err != nil {
 		return err
 	}
-	again, err := policy.Replay(slices.Values(read.Events()), policy.ReplayOptions{})
+	again, err := replay.Replay(slices.Values(read.Events()), replay.ReplayOptions{})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -533,7 +534,7 @@ func TestReplayUnderOtherSettings(t *testing.T) {
 			recorded.Agents = []string{"codex", "claude"}
 			return recorded
 		}
-		again, err := policy.Replay(slices.Values(w.mem.Events()), policy.ReplayOptions{With: other})
+		again, err := replay.Replay(slices.Values(w.mem.Events()), replay.ReplayOptions{With: other})
 		if err != nil || again.Differ != 3 || len(again.Differences) != 3 {
 			t.Fatalf("%+v, %v: want the three turns to differ", again, err)
 		}

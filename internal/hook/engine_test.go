@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -130,7 +131,7 @@ func (x *stage) sound() {
 			x.t.Errorf("%s is left in the middle: %+v", task.ID, task)
 		}
 	}
-	replayed, err := policy.Replay(slices.Values(x.mem.Events()), policy.ReplayOptions{})
+	replayed, err := replay.Replay(slices.Values(x.mem.Events()), replay.ReplayOptions{})
 	if err != nil || replayed.Differ > 0 {
 		x.t.Errorf("replay: %v %+v", err, replayed.Differences)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/report"
 )
 
@@ -56,7 +56,7 @@ func Evidence(j Facts, s *ralph.State, seq int64, step func() error) (report.Evi
 
 // see notes what the decision of e looked at; s is the state before it.
 func see(x *report.Evidence, s *ralph.State, e ralph.Event) error {
-	again, ok, err := policy.Redecide(s, e.Fact)
+	again, ok, err := replay.Redecide(s, e.Fact)
 	if !ok || err != nil {
 		return err
 	}

@@ -9,21 +9,22 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 )
 
 // An answer that the sandbox gave is decided again by replay, from the settings of its
 // session: one that these would not have given is found (E-078).
 func TestReplayOfAutoAnswers(t *testing.T) {
 	t.Parallel()
-	journal := func(c policy.Config, f ralph.RequestAnswered) policy.Replayed {
+	journal := func(c policy.Config, f ralph.RequestAnswered) replay.Replayed {
 		t.Helper()
 		text, err := c.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := policy.Replay(slices.Values([]ralph.Event{
+		got, err := replay.Replay(slices.Values([]ralph.Event{
 			{Seq: 1, Fact: ralph.SessionStarted{ID: "s-1", Config: text}}, {Seq: 2, Fact: f},
-		}), policy.ReplayOptions{})
+		}), replay.ReplayOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

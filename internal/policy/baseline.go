@@ -118,7 +118,7 @@ func letFor(s *ralph.State, stage *ralph.Task, now time.Time) []ralph.RedCheck {
 			continue
 		}
 		let = append(let, m.Run.Queue.Let...)
-		if waived(m) {
+		if Waived(m) {
 			let = append(let, waivedReds(m.Run.Waived)...)
 		}
 		for _, rule := range approval.ActiveRules(s, id, now) {

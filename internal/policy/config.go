@@ -146,8 +146,8 @@ type Scoring struct {
 // a history decided by older rules is told from one that was tampered with.
 const Revision = 7
 
-// strictRules is the first revision that compares how checks are red, and not which.
-const strictRules = 6
+// StrictRules is the first revision that compares how checks are red, and not which.
+const StrictRules = 6
 
 // Encode returns c for session.started, with the revision of the rules.
 func (c Config) Encode() (json.RawMessage, error) {

@@ -201,7 +201,7 @@ func verdict(t *ralph.Task, c Config) Verdict {
 	switch {
 	case slices.Contains(r.Checks.Reds(), ralph.CheckHook):
 		return Red
-	case !checked(t, c):
+	case !Checked(t, c):
 		return Green // nothing to check with: the signal has to do, and doctor warns
 	case r.Checks == nil:
 		return Unchecked

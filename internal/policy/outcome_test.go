@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -73,11 +74,11 @@ func TestReplayOfWhatFollows(t *testing.T) {
 			facts = tt.change(facts)
 		}
 		write(t, m, number, facts...)
-		got, err := policy.Replay(slices.Values(m.Events()), policy.ReplayOptions{})
+		got, err := replay.Replay(slices.Values(m.Events()), replay.ReplayOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		differ := slices.DeleteFunc(got.Differences, func(d policy.Difference) bool { return d.Seq == number }) // no Prepare came first
+		differ := slices.DeleteFunc(got.Differences, func(d replay.Difference) bool { return d.Seq == number }) // no Prepare came first
 		if len(differ) != tt.differ {
 			t.Errorf("%s: %+v", name, differ)
 		}
@@ -137,11 +138,11 @@ func TestReplayOfUnanswered(t *testing.T) {
 				facts = facts[:1]
 			}
 			write(t, m, 0, facts...)
-			got, err := policy.Replay(slices.Values(m.Events()), policy.ReplayOptions{})
+			got, err := replay.Replay(slices.Values(m.Events()), replay.ReplayOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if differs := slices.ContainsFunc(got.Differences, func(d policy.Difference) bool { return d.Seq == s.Seq+1 }); differs != tt.differ {
+			if differs := slices.ContainsFunc(got.Differences, func(d replay.Difference) bool { return d.Seq == s.Seq+1 }); differs != tt.differ {
 				t.Errorf("%s, %s: %+v", onTimeout, name, got.Differences)
 			}
 		}
@@ -160,11 +161,11 @@ func TestVerifyOutcomes(t *testing.T) {
 		write(t, m, 0, receipt)
 		number := m.State().Seq
 		write(t, m, number+tt.off, ralph.TurnEnded{Task: "t-1", Exit: ralph.ExitOK}, ralph.Noted{Task: "t-1", Text: "more of it"})
-		v, err := policy.Verify(slices.Values(m.Events()))
+		v, err := replay.Verify(slices.Values(m.Events()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.ContainsFunc(v.Broken, func(b policy.Broken) bool { return b.Link == "outcome" }); got != tt.broken {
+		if got := slices.ContainsFunc(v.Broken, func(b replay.Broken) bool { return b.Link == "outcome" }); got != tt.broken {
 			t.Errorf("%s: %+v", name, v.Broken)
 		}
 	}

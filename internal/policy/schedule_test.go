@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -305,7 +306,7 @@ func TestReplay(t *testing.T) {
 				other = func(policy.Config) policy.Config { return o }
 			}
 			// A person's word (BasedOnSeq 0) is no decision of Next.
-			got, err := policy.Replay(numbered(append(slices.Clone(start), f, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped})...), policy.ReplayOptions{With: other})
+			got, err := replay.Replay(numbered(append(slices.Clone(start), f, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped})...), replay.ReplayOptions{With: other})
 			if err != nil || got.Receipts != 1 || got.Differ != len(got.Differences) || (got.Differ == 1) != (tt.differ != "") {
 				t.Fatalf("%+v, %v", got, err)
 			}
@@ -318,11 +319,11 @@ func TestReplay(t *testing.T) {
 		"a decision before its session": {good},
 		"settings that do not parse":    {ralph.SessionStarted{ID: "s-1", Config: []byte(`{"parallel":"x"}`)}},
 	} {
-		if _, err := policy.Replay(numbered(facts...), policy.ReplayOptions{}); err == nil {
+		if _, err := replay.Replay(numbered(facts...), replay.ReplayOptions{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := policy.Replay(func(yield func(ralph.Event) bool) { yield(ralph.Event{Seq: 7, Fact: start[0]}) }, policy.ReplayOptions{}); err == nil {
+	if _, err := replay.Replay(func(yield func(ralph.Event) bool) { yield(ralph.Event{Seq: 7, Fact: start[0]}) }, replay.ReplayOptions{}); err == nil {
 		t.Error("missing facts: no error")
 	}
 }
@@ -354,14 +355,14 @@ func TestReplayOfOneSession(t *testing.T) {
 		ralph.SessionStarted{ID: "s-1", Config: raw}, ralph.JobStarted{Job: "q-1", File: "a.md"}, land, ralph.TaskStarted{ID: "land:q-1"}, decision(4),
 		ralph.SessionStarted{ID: "s-2", Config: raw}, ralph.TaskStarted{ID: "land:q-1"}, decision(7),
 	)
-	for session, want := range map[ralph.SessionID]policy.Replayed{
+	for session, want := range map[ralph.SessionID]replay.Replayed{
 		"": {Sessions: 2, Receipts: 2}, "s-1": {Sessions: 1, Receipts: 1}, "s-2": {Sessions: 1, Receipts: 1}, "s-3": {},
 	} {
 		other := func(recorded policy.Config) policy.Config {
 			recorded.MaxIterations++
 			return recorded
 		}
-		got, err := policy.Replay(events, policy.ReplayOptions{Session: session, With: other})
+		got, err := replay.Replay(events, replay.ReplayOptions{Session: session, With: other})
 		if err != nil || got.Sessions != want.Sessions || got.Receipts != want.Receipts || got.Differ != 0 {
 			t.Errorf("session %q: %+v, %v; want %+v", session, got, err, want)
 		}

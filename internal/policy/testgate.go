@@ -53,9 +53,9 @@ func (d DiffChecks) of(name string) string {
 	return ""
 }
 
-// checked reports whether a claim of the task is held against anything. A resolve
+// Checked reports whether a claim of the task is held against anything. A resolve
 // always is: conflicts that are left in the files are red, also without commands.
-func checked(t *ralph.Task, c Config) bool {
+func Checked(t *ralph.Task, c Config) bool {
 	return c.Checks || t.Kind == ralph.KindResolve || t.IsBuild() && c.Diff.Any()
 }
 
@@ -162,8 +162,8 @@ func evidence(checks *ralph.ChecksRan) string {
 	return b.String()
 }
 
-// waived reports whether the task passed its checks by a person's word.
-func waived(t *ralph.Task) bool {
+// Waived reports whether the task passed its checks by a person's word.
+func Waived(t *ralph.Task) bool {
 	w, checks := t.Run.Waived, t.Run.Checks
 	return w != nil && checks != nil && w.Tree == checks.Tree &&
 		slices.ContainsFunc(checks.Known, func(name string) bool { return slices.Contains(w.Checks, name) })

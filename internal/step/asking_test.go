@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/step"
 )
@@ -138,9 +139,9 @@ func (d *fixture) turn(t *testing.T, ctx context.Context, beside func()) (ralph.
 }
 
 // replayed decides again what was said to requests: what differs, and how many could be.
-func (d *fixture) replayed(t *testing.T) (differ []policy.Difference, again int) {
+func (d *fixture) replayed(t *testing.T) (differ []replay.Difference, again int) {
 	t.Helper()
-	got, err := policy.Replay(slices.Values(d.mem.Events()), policy.ReplayOptions{})
+	got, err := replay.Replay(slices.Values(d.mem.Events()), replay.ReplayOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func (d *fixture) replayed(t *testing.T) (differ []policy.Difference, again int)
 	for _, e := range d.mem.Events() {
 		if _, ok := e.Fact.(ralph.StepStarted); ok {
 			receipts++
-			got.Differences = slices.DeleteFunc(got.Differences, func(d policy.Difference) bool { return d.Seq == e.Seq }) // nobody decided them
+			got.Differences = slices.DeleteFunc(got.Differences, func(d replay.Difference) bool { return d.Seq == e.Seq }) // nobody decided them
 		}
 	}
 	return got.Differences, got.Receipts - receipts
@@ -537,11 +538,11 @@ func TestAnswersAreDecidedAgain(t *testing.T) {
 			default:
 				continue
 			}
-			got, err := policy.Replay(slices.Values(events), policy.ReplayOptions{})
+			got, err := replay.Replay(slices.Values(events), replay.ReplayOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slices.ContainsFunc(got.Differences, func(d policy.Difference) bool { return d.Seq == e.Seq }) {
+			if slices.ContainsFunc(got.Differences, func(d replay.Difference) bool { return d.Seq == e.Seq }) {
 				found++
 			}
 		}

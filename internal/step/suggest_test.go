@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/thread"
 )
 
@@ -62,8 +63,8 @@ func TestModelAnswersAQuestion(t *testing.T) {
 					events[i].Fact = f
 				}
 			}
-			got, err := policy.Replay(slices.Values(events), policy.ReplayOptions{})
-			if err != nil || !slices.ContainsFunc(got.Differences, func(d policy.Difference) bool { return strings.Contains(d.Was+d.Now, "answered") }) {
+			got, err := replay.Replay(slices.Values(events), replay.ReplayOptions{})
+			if err != nil || !slices.ContainsFunc(got.Differences, func(d replay.Difference) bool { return strings.Contains(d.Was+d.Now, "answered") }) {
 				t.Errorf("%s: %+v, %v", name, got.Differences, err)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -36,7 +37,7 @@ type Result struct {
 	Others  int  `json:"others"`  // commits with receipts of other journals
 	Lost    int  `json:"lost"`    // commits and anchors whose facts `ralph recover journal` moved aside
 	Records int  `json:"records"` // files of turns that are as they were
-	policy.Verified
+	replay.Verified
 }
 
 // History proves the history; step, if there is one, is called for each fact that is read, twice.
@@ -51,7 +52,7 @@ func History(ctx context.Context, env workspace.Env, step func() error) (Result,
 	defer j.Close()
 	held := remembers.Hold()
 	events := &eventReader{journal: j, step: step}
-	v.Verified, err = policy.Verify(held.Along(events.all()))
+	v.Verified, err = replay.Verify(held.Along(events.all()))
 	switch {
 	case events.err != nil:
 		return v.brokenChain(events.err)
@@ -59,7 +60,7 @@ func History(ctx context.Context, env workspace.Env, step func() error) (Result,
 		return v.brokenChain(&ralph.CorruptError{File: "the journal", Why: err.Error()})
 	}
 	if last := j.State(); last.Seq < v.Facts || last.Seq == v.Facts && last.Hash != events.hash {
-		v.Broken = append(v.Broken, policy.Broken{Link: "chain", Why: "the snapshot of the state is of another history than the journal"})
+		v.Broken = append(v.Broken, replay.Broken{Link: "chain", Why: "the snapshot of the state is of another history than the journal"})
 	}
 	if noGit != nil { // told only now: a broken chain is worse
 		return v, noGit
@@ -76,7 +77,7 @@ func History(ctx context.Context, env workspace.Env, step func() error) (Result,
 }
 
 // whole takes over what came of looking that nothing is gone that git remembers.
-func (v *Result) whole(kept policy.Kept) {
+func (v *Result) whole(kept replay.Kept) {
 	v.Anchors, v.Signed, v.Others, v.Lost = kept.Anchors, kept.Signed, kept.Others, kept.Lost
 	v.Broken = append(v.Broken, kept.Broken...)
 }
@@ -87,7 +88,7 @@ func (v Result) brokenChain(err error) (Result, error) {
 	if !errors.As(err, &corrupt) {
 		return v, err
 	}
-	v.Broken = []policy.Broken{{Link: "chain", Why: corrupt.Error()}}
+	v.Broken = []replay.Broken{{Link: "chain", Why: corrupt.Error()}}
 	return v, nil
 }
 
@@ -120,7 +121,7 @@ func (v *Result) hold(ctx context.Context, repo *git.Repo) error {
 		v.Commits++
 		r, ok := records[c.Commit]
 		if !ok {
-			v.Broken = append(v.Broken, policy.Broken{Seq: c.Seq, Link: "commit", Why: fmt.Sprintf("git has no commit %.9s, which the journal says was landed", c.Commit)})
+			v.Broken = append(v.Broken, replay.Broken{Seq: c.Seq, Link: "commit", Why: fmt.Sprintf("git has no commit %.9s, which the journal says was landed", c.Commit)})
 			continue
 		}
 		v.Broken = append(v.Broken, c.Bear(r.Tree, r.Trailer("Ralph-Task"), r.Trailer("Ralph-Receipt"))...)
@@ -161,7 +162,7 @@ func (v Result) Print(w io.Writer, strict bool) error {
 	}
 	for n, b := range v.Broken {
 		switch {
-		case len(v.Broken) == 1 && b.Link == policy.LinkAbsent:
+		case len(v.Broken) == 1 && b.Link == replay.LinkAbsent:
 			fmt.Fprintln(w, "\nNOT PROVEN: all else holds, and one thing cannot be told here:")
 		case n == 0:
 			fmt.Fprintln(w, "\nBROKEN: the first link that does not hold:")
@@ -210,7 +211,7 @@ func (v Result) printPassedOver(w io.Writer, most int) {
 	}
 }
 
-func atFact(b policy.Broken) string {
+func atFact(b replay.Broken) string {
 	switch {
 	case b.Seq == 0:
 		return ""
@@ -227,7 +228,7 @@ func CheckoutName(root string) string {
 }
 
 // rememberedHere opens the repository, and asks it what it remembers of journals.
-func rememberedHere(ctx context.Context, env workspace.Env) (repo *git.Repo, root string, m policy.Remembered, err error) {
+func rememberedHere(ctx context.Context, env workspace.Env) (repo *git.Repo, root string, m replay.Remembered, err error) {
 	if root, err = workspace.FindRoot(env); err == nil {
 		repo, err = git.Open(ctx, proc.NewRunner(""), root, env.Environ)
 	}
@@ -238,18 +239,18 @@ func rememberedHere(ctx context.Context, env workspace.Env) (repo *git.Repo, roo
 }
 
 // remembered is what git remembers of journals.
-func remembered(ctx context.Context, repo *git.Repo, root string) (policy.Remembered, error) {
-	m := policy.Remembered{Checkout: CheckoutName(root)}
+func remembered(ctx context.Context, repo *git.Repo, root string) (replay.Remembered, error) {
+	m := replay.Remembered{Checkout: CheckoutName(root)}
 	anchors, err := anchor.List(ctx, repo)
 	if err != nil {
 		return m, err
 	}
 	for _, a := range anchors {
-		m.Anchors = append(m.Anchors, policy.Anchor{Journal: a.Journal, Checkout: a.Checkout, Seq: a.Seq, Hash: a.Hash, Commit: a.Commit, Signature: a.Signature})
+		m.Anchors = append(m.Anchors, replay.Anchor{Journal: a.Journal, Checkout: a.Checkout, Seq: a.Seq, Hash: a.Hash, Commit: a.Commit, Signature: a.Signature})
 	}
 	trailed, err := anchor.ListTrailed(ctx, repo)
 	for _, t := range trailed {
-		m.Trailed = append(m.Trailed, policy.Trailed(t))
+		m.Trailed = append(m.Trailed, replay.Trailed(t))
 	}
 	return m, err
 }
@@ -270,7 +271,7 @@ func (v *Result) files(root string) error {
 			v.Records++
 			continue
 		}
-		v.Broken = append(v.Broken, policy.Broken{Seq: f.Seq, Task: f.Task, Link: "record", Why: why})
+		v.Broken = append(v.Broken, replay.Broken{Seq: f.Seq, Task: f.Task, Link: "record", Why: why})
 	}
 	return nil
 }
@@ -299,14 +300,14 @@ func (r *eventReader) all() iter.Seq[ralph.Event] {
 
 // Replay decides every receipt of a session again, or all with ""; step, if there is one,
 // is called for each fact.
-func Replay(env workspace.Env, session ralph.SessionID, current bool, step func() error) (policy.Replayed, error) {
-	var none policy.Replayed
+func Replay(env workspace.Env, session ralph.SessionID, current bool, step func() error) (replay.Replayed, error) {
+	var none replay.Replayed
 	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return none, err
 	}
 	defer j.Close()
-	opt := policy.ReplayOptions{Session: session}
+	opt := replay.ReplayOptions{Session: session}
 	if current {
 		c, err := workspace.SettingsOf(env)
 		if err != nil {
@@ -315,7 +316,7 @@ func Replay(env workspace.Env, session ralph.SessionID, current bool, step func(
 		opt.With = func(recorded policy.Config) policy.Config { return workspace.PolicyUnder(recorded, c) }
 	}
 	events := &eventReader{journal: j, step: step}
-	result, err := policy.Replay(events.all(), opt)
+	result, err := replay.Replay(events.all(), opt)
 	if events.err != nil {
 		err = events.err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/thread"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -37,7 +38,7 @@ type Models struct {
 
 // Result is what other settings would have decided.
 type Result struct {
-	policy.Replayed
+	replay.Replayed
 	Decisions int `json:"decisions"` // on threads
 	// Threads are those of them that would differ, or that only a model could tell.
 	Threads []Decision `json:"threads,omitempty"`
@@ -121,8 +122,8 @@ func Replay(ctx context.Context, j *journal.File, o Options) (Result, error) {
 			return nil
 		})
 	}
-	opt := policy.ReplayOptions{Session: o.Session, With: func(recorded policy.Config) policy.Config { return workspace.PolicyUnder(recorded, o.Config) }, Advise: w.advise, Look: w.look}
-	w.out.Replayed, err = policy.Replay(iter.Seq[ralph.Event](events), opt)
+	opt := replay.ReplayOptions{Session: o.Session, With: func(recorded policy.Config) policy.Config { return workspace.PolicyUnder(recorded, o.Config) }, Advise: w.advise, Look: w.look}
+	w.out.Replayed, err = replay.Replay(iter.Seq[ralph.Event](events), opt)
 	if broken != nil && !errors.Is(broken, errEnough) {
 		err = broken
 	}
@@ -316,7 +317,7 @@ func theirs(r advice.Record, hash string, models []string) bool {
 // settle takes the decisions on threads out of the differences: they are told by themselves,
 // and another wording is none.
 func (w *world) settle() {
-	w.out.Differences = slices.DeleteFunc(w.out.Differences, func(d policy.Difference) bool { return w.seqs[d.Seq] })
+	w.out.Differences = slices.DeleteFunc(w.out.Differences, func(d replay.Difference) bool { return w.seqs[d.Seq] })
 	w.out.Differ = len(w.out.Differences) + w.ends
 	for _, d := range w.out.Threads {
 		if d.Now != nil {

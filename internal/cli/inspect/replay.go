@@ -12,7 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/exit"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/verify"
 	"github.com/ralph-loop/ralph/internal/whatif"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -156,7 +156,7 @@ func openGuides(env workspace.Env, p *bootstrap.Parts, o *whatif.Options) (end f
 	return m.Close, nil
 }
 
-func printReplay(w io.Writer, r policy.Replayed) error {
+func printReplay(w io.Writer, r replay.Replayed) error {
 	for _, d := range r.Differences {
 		fmt.Fprintf(w, "fact %d, %s\n  then: %s\n  now:  %s\n", d.Seq, d.Task, d.Was, d.Now)
 	}

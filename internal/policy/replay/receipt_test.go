@@ -1,4 +1,4 @@
-package policy_test
+package replay_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/replay"
 )
 
 // E-006: one receipt is decided once more from what it recorded, and one that says
@@ -29,22 +30,22 @@ func TestRedecide(t *testing.T) {
 	}
 	step, why := policy.Next(s, "t-1", c, now)
 	receipt := ralph.StepStarted{Task: "t-1", Step: step, Why: why, BasedOnSeq: s.Seq, DecidedAt: now}
-	again, ok, err := policy.Redecide(s, receipt)
+	again, ok, err := replay.Redecide(s, receipt)
 	if err != nil || !ok || !again.Same || again.Rules != 0 {
 		t.Errorf("the very same: %+v, %v, %v", again, ok, err)
 	}
 	other := receipt
 	other.Step = ralph.Check{}
-	if again, ok, err := policy.Redecide(s, other); err != nil || !ok || again.Same || again.Now == "" {
+	if again, ok, err := replay.Redecide(s, other); err != nil || !ok || again.Same || again.Now == "" {
 		t.Errorf("a check was recorded: %+v, %v, %v", again, ok, err)
 	}
 	for _, f := range []ralph.Fact{ralph.TurnEnded{Task: "t-1"}, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskSkipped}} {
-		if _, ok, _ := policy.Redecide(s, f); ok {
+		if _, ok, _ := replay.Redecide(s, f); ok {
 			t.Errorf("%s is no receipt", f.Kind())
 		}
 	}
 	s.Session.Config = json.RawMessage(`{"revision":`)
-	if _, _, err := policy.Redecide(s, receipt); err == nil {
+	if _, _, err := replay.Redecide(s, receipt); err == nil {
 		t.Error("settings that cannot be read")
 	}
 }

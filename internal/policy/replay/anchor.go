@@ -1,4 +1,4 @@
-package policy
+package replay
 
 import (
 	"fmt"

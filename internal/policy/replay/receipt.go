@@ -1,6 +1,9 @@
-package policy
+package replay
 
-import "github.com/ralph-loop/ralph"
+import (
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
+)
 
 // Redecided is a decision taken once more.
 type Redecided struct {
@@ -18,13 +21,13 @@ func Redecide(s *ralph.State, f ralph.Fact) (Redecided, bool, error) {
 	if !ok {
 		return Redecided{}, false, nil
 	}
-	c, err := Decode(s.Session.Config)
+	c, err := policy.Decode(s.Session.Config)
 	if err != nil {
 		return Redecided{}, true, err
 	}
 	var out Redecided
 	out.Now, out.Same = again(s, r, c)
-	if rules := max(1, c.Revision); rules != Revision {
+	if rules := max(1, c.Revision); rules != policy.Revision {
 		out.Rules = rules
 	}
 	return out, true, nil

@@ -1,10 +1,11 @@
-package policy
+package replay
 
 import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/thread"
 )
 
@@ -19,7 +20,7 @@ type answer struct {
 // does not, or that a person has to be asked. It can be done where what the answer depended on
 // is recorded with it; s is the state before it. Of older histories only what passed because of
 // the sandbox can, which depended on the request and the settings alone.
-func answeredAgain(s *ralph.State, fact ralph.Fact, c Config) answer {
+func answeredAgain(s *ralph.State, fact ralph.Fact, c policy.Config) answer {
 	switch f := fact.(type) {
 	case ralph.RequestAnswered:
 		switch {
@@ -48,7 +49,7 @@ func answeredAgain(s *ralph.State, fact ralph.Fact, c Config) answer {
 	return answer{}
 }
 
-func judgedAgain(s *ralph.State, task ralph.TaskID, q ralph.Request, on ralph.Judged, c Config, was approval.Ruling) answer {
+func judgedAgain(s *ralph.State, task ralph.TaskID, q ralph.Request, on ralph.Judged, c policy.Config, was approval.Ruling) answer {
 	if on.Request != nil {
 		q = *on.Request
 	}
@@ -62,7 +63,7 @@ func judgedAgain(s *ralph.State, task ralph.TaskID, q ralph.Request, on ralph.Ju
 
 // suggestedAgain decides once more what became of a model's suggestion: text is what the agent was
 // answered, "" where a person was asked. first is whether it was for a model to say at all.
-func suggestedAgain(x *ralph.Suggestion, text string, c Config, first answer) answer {
+func suggestedAgain(x *ralph.Suggestion, text string, c policy.Config, first answer) answer {
 	if first.decided && !first.same {
 		return first
 	}

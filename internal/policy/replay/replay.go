@@ -1,22 +1,26 @@
-package policy
+// Package replay owns deciding again: every recorded decision is taken once more on the state that it
+// was taken on, with or without other settings, and a history is proved link by link. It decides
+// nothing anew, and reads nothing: events, and what git remembers of them, are handed in.
+package replay
 
 import (
 	"fmt"
 	"iter"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // ReplayOptions narrows a replay, or asks what other settings would have decided.
 type ReplayOptions struct {
 	Session ralph.SessionID // only its decisions; "" for all
 	// With makes other settings of the recorded ones; nil for those.
-	With func(recorded Config) Config
+	With func(recorded policy.Config) policy.Config
 	// Advise, where With is, says what would be advised on a thread under the settings c; s is the
 	// state before f. false: nobody knows, as a model would have to be asked. nil: what was advised.
-	Advise func(s *ralph.State, f ralph.Advised, c Config) (ralph.Advised, bool)
+	Advise func(s *ralph.State, f ralph.Advised, c policy.Config) (ralph.Advised, bool)
 	// Look sees each fact with the state before it and the settings; nil: nobody looks.
-	Look func(s *ralph.State, e ralph.Event, c Config)
+	Look func(s *ralph.State, e ralph.Event, c policy.Config)
 }
 
 // Replayed is what deciding everything again came to.
@@ -45,12 +49,12 @@ type Difference struct {
 // that a decision differs.
 func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 	var s ralph.State
-	var c Config
+	var c policy.Config
 	var out Replayed
-	known, rules := false, Revision
+	known, rules := false, policy.Revision
 	var due follows
 	if opt.Advise != nil {
-		due.advise = func(s *ralph.State, f ralph.Advised, c Config) (ralph.Advised, bool) {
+		due.advise = func(s *ralph.State, f ralph.Advised, c policy.Config) (ralph.Advised, bool) {
 			if !opt.wants(s.Session.ID) {
 				return f, true
 			}
@@ -62,7 +66,7 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 			return out, fmt.Errorf("replay: fact %d follows fact %d: facts are missing", e.Seq, s.Seq)
 		}
 		if f, ok := e.Fact.(ralph.SessionStarted); ok {
-			recorded, err := Decode(f.Config)
+			recorded, err := policy.Decode(f.Config)
 			if err != nil {
 				return out, fmt.Errorf("replay fact %d: %w", e.Seq, err)
 			}
@@ -82,7 +86,7 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 			if now, same := again(&s, r, c); !same {
 				out.Differ++
 				d := Difference{Seq: e.Seq, Task: r.Task, Was: inWords(r.Step, r.Why), Now: now}
-				if rules != Revision {
+				if rules != policy.Revision {
 					d.Rules = rules
 				}
 				out.Differences = append(out.Differences, d)
@@ -95,7 +99,7 @@ func Replay(events iter.Seq[ralph.Event], opt ReplayOptions) (Replayed, error) {
 			case d.differs():
 				out.Differ++
 				x := Difference{Seq: d.seq, Task: d.task, Was: inFacts(d.got), Now: inFacts(d.want)}
-				if rules != Revision {
+				if rules != policy.Revision {
 					x.Rules = rules
 				}
 				out.Differences = append(out.Differences, x)
@@ -132,11 +136,11 @@ func receipt(f ralph.Fact) (ralph.StepStarted, bool) {
 }
 
 // again decides what r decided once more, and reports whether it is the same.
-func again(s *ralph.State, r ralph.StepStarted, c Config) (string, bool) {
+func again(s *ralph.State, r ralph.StepStarted, c policy.Config) (string, bool) {
 	if s.Seq != r.BasedOnSeq {
 		return fmt.Sprintf("cannot be decided again: the receipt saw fact %d but stands after fact %d", r.BasedOnSeq, s.Seq), false
 	}
-	step, why := Next(s, r.Task, c, r.DecidedAt)
+	step, why := policy.Next(s, r.Task, c, r.DecidedAt)
 	if r.Why.Stop == "" {
 		why.Stop = "" // older receipts do not name it
 	}

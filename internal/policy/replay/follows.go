@@ -1,4 +1,4 @@
-package policy
+package replay
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // What follows from a fact without a receipt of its own: the facts that AfterTurn adds to a
@@ -27,12 +28,12 @@ type follow struct {
 // follows finds the decisions of a history.
 type follows struct {
 	open   *follow
-	advise func(*ralph.State, ralph.Advised, Config) (ralph.Advised, bool) // as ReplayOptions.Advise
+	advise func(*ralph.State, ralph.Advised, policy.Config) (ralph.Advised, bool) // as ReplayOptions.Advise
 }
 
 // add takes in the next event; s is the state before it. It returns a decision whose write has
 // ended with the event, nil for none.
-func (d *follows) add(s *ralph.State, e ralph.Event, c Config) *follow {
+func (d *follows) add(s *ralph.State, e ralph.Event, c policy.Config) *follow {
 	if f := d.followsFrom(s, e, c); f != nil {
 		d.open = f
 	}
@@ -52,13 +53,13 @@ func (d *follows) add(s *ralph.State, e ralph.Event, c Config) *follow {
 
 // followsFrom is the decision that an event begins, nil for none and for those of an older
 // ralph, which did not record the time.
-func (d *follows) followsFrom(s *ralph.State, e ralph.Event, c Config) *follow {
+func (d *follows) followsFrom(s *ralph.State, e ralph.Event, c policy.Config) *follow {
 	switch f := e.Fact.(type) {
 	case ralph.TurnEnded:
 		if f.Ended.IsZero() || e.Answers == 0 {
 			return nil
 		}
-		return &follow{seq: e.Seq, task: f.Task, want: AfterTurn(s, f, c), mine: func(x ralph.Fact) bool {
+		return &follow{seq: e.Seq, task: f.Task, want: policy.AfterTurn(s, f, c), mine: func(x ralph.Fact) bool {
 			switch x := x.(type) {
 			case ralph.Noted:
 				return x.Rule == ralph.RuleStuck
@@ -72,7 +73,7 @@ func (d *follows) followsFrom(s *ralph.State, e ralph.Event, c Config) *follow {
 		if d.advise != nil && s.Task(f.Task) != nil && s.Task(f.Task).Run.Thread != nil {
 			f, known = d.advise(s, f, c)
 		}
-		return &follow{seq: e.Seq, task: f.Task, open: !known, want: Tempered(s, f, c), mine: func(x ralph.Fact) bool {
+		return &follow{seq: e.Seq, task: f.Task, open: !known, want: policy.Tempered(s, f, c), mine: func(x ralph.Fact) bool {
 			_, ok := x.(ralph.Decided)
 			return ok
 		}}
@@ -81,7 +82,7 @@ func (d *follows) followsFrom(s *ralph.State, e ralph.Event, c Config) *follow {
 		if f.DecidedAt.IsZero() || i < 0 {
 			return nil
 		}
-		want, _ := Unanswered(s, s.Approvals[i], c, f.DecidedAt)
+		want, _ := policy.Unanswered(s, s.Approvals[i], c, f.DecidedAt)
 		return &follow{seq: e.Seq, task: s.Approvals[i].Task, want: want, mine: func(x ralph.Fact) bool {
 			switch x.(type) {
 			case ralph.Answered, ralph.Control:

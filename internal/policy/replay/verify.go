@@ -1,4 +1,4 @@
-package policy
+package replay
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // The proof chain: what `ralph verify` finds in a history by itself,
@@ -110,7 +111,7 @@ func Verify(events iter.Seq[ralph.Event]) (Verified, error) {
 // verifier remembers what later facts are held against.
 type verifier struct {
 	s        ralph.State // before the fact that is looked at
-	c        Config
+	c        policy.Config
 	out      Verified
 	receipts map[ralph.TaskID][]string // of its commits
 	proven   map[string]bool           // trees whose checks passed
@@ -153,7 +154,7 @@ func (v *verifier) outcome(e ralph.Event) {
 func (v *verifier) look(e ralph.Event) (err error) {
 	switch f := e.Fact.(type) {
 	case ralph.SessionStarted:
-		v.c, err = Decode(f.Config)
+		v.c, err = policy.Decode(f.Config)
 	case ralph.StepStarted:
 		switch step := f.Step.(type) {
 		case ralph.Commit:
@@ -209,7 +210,7 @@ func (v *verifier) ran(e ralph.Event, f ralph.ChecksRan) {
 	}
 	v.proven[f.Tree], v.over[f.Tree] = true, f.PassedOver()
 	t := v.s.Task(f.Task)
-	if t == nil || v.c.Revision < strictRules { // older rules went by names of commands
+	if t == nil || v.c.Revision < policy.StrictRules { // older rules went by names of commands
 		return
 	}
 	step := v.checks[f.Task]
@@ -295,13 +296,13 @@ func (v *verifier) done(e ralph.Event, f ralph.TaskEnded) {
 	case t.Responded(): // it was asked something, and had no turn
 	case !claimsDone(t):
 		v.broken(e.Seq, t.ID, "done", "counted done without the signal COMPLETE")
-	case !checked(t, v.c):
+	case !policy.Checked(t, v.c):
 	case r.Checks == nil || !r.Checks.Pass:
 		v.broken(e.Seq, t.ID, "done", "counted done without green checks")
 	case v.c.Isolated && r.Commit != "" && tree != "" && tree != r.Checks.Tree && !v.proven[tree]:
 		v.broken(e.Seq, t.ID, "done", "its commit holds tree %.9s, the checks passed on tree %.9s", tree, r.Checks.Tree)
 	default:
-		if waived(t) {
+		if policy.Waived(t) {
 			v.out.Waived++ // its waiver is folded from a person's answer, or from a rule made of one
 		}
 		v.passedOver(e.Seq, t.ID, "done", r.Checks.PassedOver())

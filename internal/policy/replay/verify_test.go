@@ -1,4 +1,4 @@
-package policy
+package replay
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // chain makes events of facts, one after the other, as the journal does.
@@ -27,7 +28,7 @@ func chain(t *testing.T, facts []ralph.Fact) []ralph.Event {
 }
 
 // provenHistory is one task from its turn to the base branch, every link sound.
-func provenHistory(t *testing.T, c Config) []ralph.Fact {
+func provenHistory(t *testing.T, c policy.Config) []ralph.Fact {
 	t.Helper()
 	settings, err := c.Encode()
 	if err != nil {
@@ -59,7 +60,7 @@ func provenHistory(t *testing.T, c Config) []ralph.Fact {
 // Each link of the proof chain is looked at, and named when it does not hold (P-1).
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	checked := Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1}
+	checked := policy.Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1}
 	free := checked
 	free.Checks = false
 	drop := func(at int) func([]ralph.Fact) []ralph.Fact {
@@ -70,7 +71,7 @@ func TestVerify(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		config Config
+		config policy.Config
 		change func([]ralph.Fact) []ralph.Fact
 		want   string // link, then words
 	}{
@@ -139,7 +140,7 @@ func TestVerify(t *testing.T) {
 // missing are no history at all.
 func TestVerifyDecisions(t *testing.T) {
 	t.Parallel()
-	events := chain(t, provenHistory(t, Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1}))
+	events := chain(t, provenHistory(t, policy.Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1}))
 	v, err := Verify(slices.Values(events))
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +157,7 @@ func TestVerifyDecisions(t *testing.T) {
 // trailers (product.md 14).
 func TestClaims(t *testing.T) {
 	t.Parallel()
-	events := chain(t, provenHistory(t, Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1}))
+	events := chain(t, provenHistory(t, policy.Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1}))
 	v, err := Verify(slices.Values(events))
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +201,7 @@ func redSuite(failed ...string) ralph.CheckResult {
 // let it pass.
 func TestVerifyCountsWhatWasPassedOver(t *testing.T) {
 	t.Parallel()
-	facts := provenHistory(t, Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1})
+	facts := provenHistory(t, policy.Config{Session: "autopilot", Isolated: true, Checks: true, Parallel: 1})
 	ran := func(task ralph.TaskID, tree string, waived ...string) ralph.Fact {
 		return ralph.ChecksRan{Task: task, Pass: true, Tree: tree, Known: []string{"suite"}, Waived: waived, Results: []ralph.CheckResult{redSuite("A")}}
 	}
