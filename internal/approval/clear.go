@@ -53,7 +53,7 @@ func Clear(q ralph.Request, c Settings, w ralph.WorkDir, rules []*ralph.AnswerRu
 func clear(q ralph.Request, c Settings, g *ground, rules []*ralph.AnswerRule) Ruling {
 	var found []operation.Found
 	if q.Kind == ralph.RequestApproval {
-		found = operations(q, c.Patterns, g)
+		found = operations(q, c, g)
 		if word, held := never(found, c.Sandbox != ""); held {
 			return word
 		}

@@ -11,8 +11,8 @@ import (
 
 // operations returns what in a request the patterns and the never list hold. A pattern that
 // cannot be compiled (internal/config refuses those) holds everything.
-func operations(q ralph.Request, patterns []string, g *ground) []operation.Found {
-	p, err := operation.Compile(patterns)
+func operations(q ralph.Request, c Settings, g *ground) []operation.Found {
+	p, err := c.patterns()
 	q.Dir = g.in(q.Dir)
 	found := p.Judge(q, operation.Workspace{Work: g.Work, Home: g.Home, Aliases: g.aliases, Read: g.read}).Found
 	if err != nil {

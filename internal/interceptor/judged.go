@@ -27,7 +27,10 @@ type judged struct {
 
 // Passes implements agentsock.Judge.
 func (j *judged) Passes(folder string, c agentsock.Call) string {
-	j.once.Do(func() { j.rules, j.err = readShimRules(folder) })
+	j.once.Do(func() {
+		j.rules, j.err = readShimRules(folder)
+		j.rules.Config = j.rules.Config.Compiled()
+	})
 	if j.err != nil || j.rules.Work == "" {
 		return ""
 	}

@@ -43,6 +43,7 @@ const maxRounds = 64
 // Clear is approval.Clear with all that it asks for, and with what it was answered on.
 func (d Disk) Clear(q ralph.Request, c approval.Settings, rules []*ralph.AnswerRule) (approval.Ruling, ralph.WorkDir) {
 	var word approval.Ruling
+	c = c.Compiled() // there are some rounds
 	w, ok := d.settle(func(w ralph.WorkDir) (missing approval.Missing) {
 		word, missing = approval.Clear(q, c, w, rules)
 		return missing

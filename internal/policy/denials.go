@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -25,7 +26,7 @@ func RefusedPaths(output string) []string {
 	if len(output) > maxRefusedText {
 		output = output[len(output)-maxRefusedText:]
 	}
-	if !refusal.MatchString(output) {
+	if !text.HasAnyFold(output, "denied", "-only", "eacce", "erof") || !refusal.MatchString(output) { // one of these is in each word of it
 		return nil
 	}
 	var out []string

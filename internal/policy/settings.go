@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,29 +13,27 @@ import (
 // ralph, git, a CI service or an agent would read out of the repository and act on. Prose
 // for agents (AGENTS.md, CLAUDE.md) and .gitignore are work like any other.
 
-// settingsDirs are folders all of whose files are settings, wherever they are.
-func settingsDirs() map[string]string {
-	return map[string]string{
-		"ralph/hooks": "a hook of ralph", "ralph/prompts": "a prompt of ralph",
-		".github/workflows": "CI", ".github/actions": "CI", ".gitea/workflows": "CI", ".forgejo/workflows": "CI", ".gitlab/ci": "CI",
-		".circleci": "CI", ".buildkite": "CI", ".azure-pipelines": "CI", ".woodpecker": "CI", ".teamcity": "CI", ".semaphore": "CI", ".tekton": "CI",
-		".claude": "settings of an agent", ".codex": "settings of an agent", ".opencode": "settings of an agent", ".gemini": "settings of an agent",
-		".cursor": "settings of an agent", ".goose": "settings of an agent", ".copilot": "settings of an agent", ".agents": "settings of an agent",
-		".vscode": "what an editor runs", ".devcontainer": "what an editor runs", ".husky": "a git hook", ".githooks": "a git hook", ".git-hooks": "a git hook",
+// settingsDirs are folders all of whose files are settings, wherever they are, by kind: arrays, which cost nothing to make.
+func settingsDirs() [6][2]string {
+	return [...][2]string{
+		{"settings of an agent", ".agents .claude .codex .copilot .cursor .gemini .goose .opencode"},
+		{"CI", ".azure-pipelines .buildkite .circleci .forgejo/workflows .gitea/workflows .github/actions .github/workflows .gitlab/ci .semaphore .teamcity .tekton .woodpecker"},
+		{"what an editor runs", ".devcontainer .vscode"},
+		{"a git hook", ".git-hooks .githooks .husky"},
+		{"a hook of ralph", "ralph/hooks"},
+		{"a prompt of ralph", "ralph/prompts"},
 	}
 }
 
-// settingsFiles are files that are settings in any folder, by name.
-func settingsFiles() map[string]string {
-	return map[string]string{
-		".gitattributes": "git's settings", ".gitmodules": "git's settings", ".gitconfig": "git's settings", ".lfsconfig": "git's settings",
-		".gitlab-ci.yml": "CI", ".gitlab-ci.yaml": "CI", "jenkinsfile": "CI", ".travis.yml": "CI", ".drone.yml": "CI", ".cirrus.yml": "CI",
-		"appveyor.yml": "CI", ".appveyor.yml": "CI", "bitbucket-pipelines.yml": "CI", ".woodpecker.yml": "CI", ".woodpecker.yaml": "CI",
-		"cloudbuild.yaml": "CI", "cloudbuild.yml": "CI", "buildspec.yml": "CI", "buildspec.yaml": "CI", "codeowners": "who reviews changes",
-		".envrc": "what a shell runs", ".mcp.json": "settings of an agent", "opencode.json": "settings of an agent", "opencode.jsonc": "settings of an agent",
-		".aider.conf.yml": "settings of an agent", ".cursorrules": "settings of an agent",
-		".pre-commit-config.yaml": "a git hook", ".pre-commit-config.yml": "a git hook", "lefthook.yml": "a git hook", "lefthook.yaml": "a git hook",
-		".lefthook.yml": "a git hook", ".lefthook.yaml": "a git hook", ".overcommit.yml": "a git hook", ".huskyrc": "a git hook", ".huskyrc.json": "a git hook",
+// settingsFiles are files that are settings in any folder, by kind.
+func settingsFiles() [6][2]string {
+	return [...][2]string{
+		{"git's settings", ".gitattributes .gitmodules .gitconfig .lfsconfig"},
+		{"CI", ".gitlab-ci.yml .gitlab-ci.yaml jenkinsfile .travis.yml .drone.yml .cirrus.yml appveyor.yml .appveyor.yml bitbucket-pipelines.yml .woodpecker.yml .woodpecker.yaml cloudbuild.yaml cloudbuild.yml buildspec.yml buildspec.yaml"},
+		{"who reviews changes", "codeowners"},
+		{"what a shell runs", ".envrc"},
+		{"settings of an agent", ".mcp.json opencode.json opencode.jsonc .aider.conf.yml .cursorrules"},
+		{"a git hook", ".pre-commit-config.yaml .pre-commit-config.yml lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml .overcommit.yml .huskyrc .huskyrc.json"},
 	}
 }
 
@@ -52,17 +49,20 @@ func SettingsOf(file string) string {
 	case strings.HasPrefix(base, "jenkinsfile"), strings.HasPrefix(base, "azure-pipelines") && path.Ext(base) != ".md":
 		return "CI"
 	}
-	if kind := settingsFiles()[base]; kind != "" {
-		return kind
-	}
-	dirs := settingsDirs()
-	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		kind := dirs[dir]
-		if name == dir || strings.HasPrefix(name, dir+"/") || strings.HasPrefix(dir, name+"/") {
-			return kind
+	for _, x := range settingsFiles() {
+		for file := range strings.SplitSeq(x[1], " ") {
+			if base == file {
+				return x[0]
+			}
 		}
-		if !strings.HasPrefix(dir, "ralph/") && (strings.HasSuffix(name, "/"+dir) || strings.Contains(name, "/"+dir+"/")) {
-			return kind
+	}
+	for _, x := range settingsDirs() {
+		for dir := range strings.SplitSeq(x[1], " ") {
+			top := strings.HasPrefix(dir, "ralph/") // nowhere else
+			if name == dir || strings.HasPrefix(name, dir+"/") || strings.HasPrefix(dir, name+"/") ||
+				!top && (strings.HasSuffix(name, "/"+dir) || strings.Contains(name, "/"+dir+"/")) {
+				return x[0]
+			}
 		}
 	}
 	return ""

@@ -175,26 +175,39 @@ const maxRounds = 20
 // of letters and digits such as nobody types, that is no hash alone.
 func Suspicious(text string) bool {
 	const run = 10
-	n, letters, digits, beyond := 0, 0, 0, false
-	ends := func() bool {
-		hit := n >= run && letters >= 3 && digits > 0 && (beyond || n < len(text))
-		n, letters, digits, beyond = 0, 0, 0, false
-		return hit
-	}
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= '0' && c <= '9':
-			n++
-			digits++
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
-			n++
-			letters++
-			beyond = beyond || c|0x20 > 'f'
-		default:
-			if ends() {
-				return true
-			}
+	for i := run - 1; i < len(text); i += run { // each run that is long enough has one of these
+		if !alphanumeric(text[i]) {
+			continue
+		}
+		from := i
+		for from > 0 && alphanumeric(text[from-1]) {
+			from--
+		}
+		for i+1 < len(text) && alphanumeric(text[i+1]) {
+			i++
+		}
+		if i+1-from >= run && typedByNobody(text[from:i+1], i+1-from < len(text)) {
+			return true
 		}
 	}
-	return ends()
+	return false
+}
+
+// typedByNobody reports letters beside digits, which are no hash where they stand alone.
+func typedByNobody(run string, beyond bool) bool {
+	letters, digits := 0, 0
+	for i := range len(run) {
+		c := run[i]
+		if c <= '9' {
+			digits++
+			continue
+		}
+		letters++
+		beyond = beyond || c|0x20 > 'f'
+	}
+	return letters >= 3 && digits > 0 && beyond
+}
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }

@@ -203,3 +203,37 @@ func BenchmarkString(b *testing.B) {
 		r.String(text)
 	}
 }
+
+// What is looked at with a step for each ten characters is what each character by itself tells: S10.
+func TestSuspicious(t *testing.T) {
+	t.Parallel()
+	plainly := func(text string) bool {
+		for _, run := range strings.FieldsFunc(text, func(c rune) bool {
+			return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+		}) {
+			letters := strings.Map(func(c rune) rune {
+				if c <= '9' {
+					return -1
+				}
+				return c
+			}, run)
+			hash := strings.Trim(strings.ToLower(letters), "abcdef") == "" && len(run) == len(text) // and nothing beside it
+			if len(run) >= 10 && len(letters) >= 3 && len(letters) < len(run) && !hash {
+				return true
+			}
+		}
+		return false
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		// Runs of about ten of few signs, hashes among them, and all kinds of signs between.
+		runs := rapid.SampledFrom([]string{"09afAF", "agz7", "QZ0123", "abc"})
+		text := ""
+		for range rapid.IntRange(0, 4).Draw(t, "runs") {
+			signs := []rune(runs.Draw(t, "signs"))
+			text += rapid.StringOfN(rapid.SampledFrom(signs), 8, 12, -1).Draw(t, "run") + rapid.StringOfN(rapid.SampledFrom([]rune("-@[`{/:é ")), 0, 12, -1).Draw(t, "between")
+		}
+		if got, want := redact.Suspicious(text), plainly(text); got != want {
+			t.Fatalf("%q: %t, want %t", text, got, want)
+		}
+	})
+}

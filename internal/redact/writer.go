@@ -62,9 +62,10 @@ func (w *Writer) pass(n int) error {
 // ready is how much of what is held can be looked at by itself.
 func (w *Writer) ready() int {
 	end := bytes.LastIndexByte(w.held, '\n') + 1
-	if at := bytes.LastIndex(w.held[:end], []byte("-----BEGIN")); at >= 0 && !bytes.Contains(w.held[at:end], []byte("-----END")) {
+	if begin := []byte("-----BEGIN"); bytes.Contains(w.held[:end], begin) { // hardly ever, and this way round it is told soonest
+		at := bytes.LastIndex(w.held[:end], begin)
 		line, _, _ := bytes.Cut(w.held[at:end], []byte("\n"))
-		if bytes.Contains(line, []byte("PRIVATE KEY")) {
+		if !bytes.Contains(w.held[at:end], []byte("-----END")) && bytes.Contains(line, []byte("PRIVATE KEY")) {
 			end = at
 		}
 	}

@@ -63,11 +63,10 @@ func failed(status ralph.TaskStatus) bool {
 // are in its row, but for those that need a person.
 func (m *Morning) specs(s *ralph.State, taken map[ralph.TaskID]bool, n *Night) {
 	for i, x := range s.Inbox {
-		later := slices.ContainsFunc(s.Inbox[i+1:], func(y *ralph.Spec) bool { return y.File == x.File })
 		switch x.Status {
 		case ralph.SpecFailed:
-			if later || x.EndedAt.Before(m.From) {
-				continue // queued again, or old news
+			if x.EndedAt.Before(m.From) || slices.ContainsFunc(s.Inbox[i+1:], func(y *ralph.Spec) bool { return y.File == x.File }) {
+				continue // old news, or queued again
 			}
 			m.Needs = append(m.Needs, MorningNeed{
 				Kind: "failed", Spec: x.ID, Tasks: []ralph.TaskID{}, What: strings.TrimSuffix(x.File+" failed: "+report.OneLine(x.Error), ": "), Command: action.Commands("[[queue " + x.File + "]]"),

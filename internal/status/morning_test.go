@@ -141,3 +141,24 @@ func TestMorningTellsEachStandstill(t *testing.T) {
 		})
 	}
 }
+
+// Issue 14: a spec that failed needs a person once, by its newest record: none that was queued
+// again, and none by an older failure.
+func TestMorningOfFailedSpecs(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	failed := func(id ralph.SpecID, file string) *ralph.Spec {
+		return &ralph.Spec{ID: id, File: file, Status: ralph.SpecFailed, Error: "red", EndedAt: now.Add(-time.Minute)}
+	}
+	s := &ralph.State{Inbox: []*ralph.Spec{
+		failed("q-1", "again.md"), failed("q-2", "twice.md"), failed("q-3", "once.md"), failed("q-4", "twice.md"), {ID: "q-5", File: "again.md", Status: ralph.SpecPending},
+	}}
+	s.Session.StartedAt = now.Add(-time.Hour)
+	var got []string
+	for _, n := range status.Brief(s, status.Engine{}, now).Needs {
+		got = append(got, string(n.Spec))
+	}
+	if want := []string{"q-3", "q-4"}; !slices.Equal(got, want) {
+		t.Errorf("specs that need a person: %q, want %q", got, want)
+	}
+}

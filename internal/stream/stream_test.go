@@ -246,6 +246,28 @@ func TestBounded(t *testing.T) {
 	}
 }
 
+// Items that go on while others are let go stay what they are: which item an event is of is not
+// counted from those that are gone.
+func TestItemsAmongMany(t *testing.T) {
+	t.Parallel()
+	s := fold(of("a", "1", begun())...)
+	for i := range 5000 {
+		id := fmt.Sprint(i % 1500) // ids come again, some while they are still known
+		s.Add(of("a", "1", ralph.StreamEvent{Kind: ralph.StreamItem, Item: ralph.Item{ID: id, Kind: ralph.ItemCommand, Text: fmt.Sprint("call ", i)}})[0])
+		s.Add(of("a", "1", done(ralph.Item{ID: id, Kind: ralph.ItemCommand, Text: fmt.Sprint("call ", i), Output: fmt.Sprint("said ", i)}))[0])
+	}
+	turn, _ := s.Main()
+	if n := len(turn.Items); n < 900 || n > 1000 {
+		t.Fatalf("%d items", n)
+	}
+	for k, it := range turn.Items {
+		i := 5000 - len(turn.Items) + k
+		if it.Open || it.ID != fmt.Sprint(i%1500) || it.Text != fmt.Sprint("call ", i) || it.Output != fmt.Sprint("said ", i) {
+			t.Fatalf("item %d is %+v, want that of call %d", k, it, i)
+		}
+	}
+}
+
 // E-015: an event of a kind that nobody knows is kept, in bounds, and still JSON.
 func TestUnknownIsKept(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,8 @@ type item struct {
 type turn struct {
 	state Turn
 	items []item
-	at    map[string]int // the newest item of each id; looked for anew after items were let go
+	at    map[string]int // the newest item of each id, counted from the first that ever was; nil: to be looked for anew
+	gone  int            // items that at counts and that were let go
 	files []string
 	asked []string // ids of requests
 }
@@ -204,7 +205,7 @@ func (t *turn) item(e ralph.StreamEvent) int {
 		t.items = append(t.items, item{Item: Item{Item: ralph.Item{ID: e.Item.ID, Kind: e.Item.Kind}, Open: true}})
 		i = len(t.items) - 1
 		if t.at != nil {
-			t.at[e.Item.ID] = i
+			t.at[e.Item.ID] = i + t.gone
 		}
 	}
 	it := &t.items[i]
@@ -235,11 +236,11 @@ func (t *turn) find(e ralph.StreamEvent) int {
 		if t.at == nil {
 			t.at = make(map[string]int, len(t.items))
 			for i := range t.items {
-				t.at[t.items[i].ID] = i
+				t.at[t.items[i].ID] = i + t.gone
 			}
 		}
 		if i, ok := t.at[e.Item.ID]; ok {
-			return i
+			return i - t.gone
 		}
 		return -1
 	}
@@ -321,6 +322,18 @@ func (t *turn) file(name string) {
 // tenth at once, so that it is seldom done.
 func (t *turn) forget() int {
 	bytes, n := 0, maxItems/10
+	if oldest := t.items[:n]; !slices.ContainsFunc(oldest, func(it item) bool { return it.Open }) { // as nearly always
+		for i := range oldest {
+			it := &oldest[i]
+			bytes += it.size()
+			t.state.Forgotten = count(t.state.Forgotten, it.Kind, 1)
+			if at, ok := t.at[it.ID]; ok && at == i+t.gone {
+				delete(t.at, it.ID)
+			}
+		}
+		t.items, t.gone = slices.Delete(t.items, 0, n), t.gone+n
+		return bytes
+	}
 	t.at = nil
 	for _, open := range []bool{false, true} {
 		t.items = slices.DeleteFunc(t.items, func(it item) bool {

@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -114,4 +115,16 @@ func TestCount(t *testing.T) {
 			t.Errorf("Count(%d, %q) = %q, want %q", c.n, c.noun, got, c.want)
 		}
 	}
+}
+
+// It says what an expression without regard to case says.
+func TestHasAnyFold(t *testing.T) {
+	t.Parallel()
+	re := regexp.MustCompile(`(?i)denied|-only|erof`)
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"d", "E", "e", "n", "denie", "Denied", "-", "-on", "LY", "ERO", "f", "\r", " ", "é"})).Draw(t, "text"), "")
+		if got := text.HasAnyFold(s, "denied", "-only", "erof"); got != re.MatchString(s) {
+			t.Fatalf("%q: %t", s, got)
+		}
+	})
 }
