@@ -224,7 +224,8 @@ type ChecksRan struct {
 	// Whole is where the results lie whole, in the folder of the turn before.
 	Whole
 
-	Took time.Duration `json:"took"`
+	Took   time.Duration `json:"took"`
+	Worker string        `json:"worker,omitempty"` // of a fleet that ran them; "" for this machine
 }
 
 // Kind implements Fact.

@@ -280,6 +280,7 @@ type TurnEnded struct {
 	Took      time.Duration `json:"took"`
 	Ended     time.Time     `json:"ended,omitzero"`   // by the clock of the decisions, for what follows from it
 	Summary   TurnSummary   `json:"summary,omitzero"` // zero where the driver tells no items apart
+	Worker    string        `json:"worker,omitempty"` // of a fleet that carried it out; "" for this machine
 	// Files are the files in Dir as they were then.
 	Files []FileSum `json:"files,omitempty"`
 }
@@ -367,6 +368,7 @@ type Compacted struct {
 	Usage   Usage         `json:"usage,omitzero"`
 	Error   string        `json:"error,omitempty"` // why the agent could not, so that it became a handover
 	Took    time.Duration `json:"took"`
+	Worker  string        `json:"worker,omitempty"` // of a fleet that carried it out
 }
 
 // Kind implements Fact.

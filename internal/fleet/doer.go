@@ -384,8 +384,15 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 		return nil, errors.Join(err, fmt.Errorf("the worktree of %s is %s here and %s at worker %s: git changes its files otherwise there (core.autocrlf, filters)", t.ID, is.Tree, place.Tree, out.Worker))
 	}
 	for i, f := range facts {
-		if f, ok := f.(ralph.TurnEnded); ok { // by this clock: what follows is decided on it
-			f.Ended = time.Now().UTC().Truncate(time.Microsecond)
+		switch f := f.(type) {
+		case ralph.TurnEnded: // by this clock: what follows is decided on it
+			f.Ended, f.Worker = time.Now().UTC().Truncate(time.Microsecond), out.Worker
+			facts[i] = f
+		case ralph.ChecksRan:
+			f.Worker = out.Worker
+			facts[i] = f
+		case ralph.Compacted:
+			f.Worker = out.Worker
 			facts[i] = f
 		}
 	}

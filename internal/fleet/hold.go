@@ -85,7 +85,7 @@ func (h *hold) open(ctx context.Context) error {
 	}
 	root := h.in.Parts.Root
 	h.claim = lease.Claim{
-		By: rand.Text(), Who: fmt.Sprintf("%s (pid %d, %s)", fleetcmd.Who(), os.Getpid(), root), Journal: h.in.Journal.State().Journal,
+		By: rand.Text(), Who: fmt.Sprintf("%s (pid %d, %s)", fleetcmd.Who(), os.Getpid(), root), Of: h.url + ", branch " + h.branch, Journal: h.in.Journal.State().Journal,
 		Place: host + ":" + root, Locked: h.in.Locked, Lasts: lastsBeats * h.beat,
 	}
 	h.fence = push.NewFence(h.in.Parts.Repo, h.branch, h.lose)

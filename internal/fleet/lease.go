@@ -17,6 +17,7 @@ import (
 const (
 	leaseWorkflow = "ralph.lease"
 	claimUpdate   = "claim"
+	whoQuery      = "who"
 )
 
 // claims is how many answers one run of the workflow gives, before the next run goes on: the server
@@ -36,6 +37,9 @@ func holdLease(ctx workflow.Context, t lease.Tenure) error {
 		answered++
 		return t.Take(c, workflow.Now(ctx)), nil
 	})
+	if err == nil {
+		err = workflow.SetQueryHandler(ctx, whoQuery, func() (lease.Tenure, error) { return t, nil })
+	}
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,14 @@ func askAll(t *testing.T, at lease.Tenure, list []timed) ([]lease.Tenure, error)
 	}
 	env.RegisterDelayedCallback(env.CancelWorkflow, end+time.Second)
 	env.ExecuteWorkflow(leaseWorkflow, at)
+	asked, err := env.QueryWorkflow(whoQuery)
+	if err != nil {
+		t.Fatalf("who has the lease: %v", err)
+	}
+	var now lease.Tenure
+	if err := asked.Get(&now); err != nil || now.By != answers[len(list)-1].By || now.Number != answers[len(list)-1].Number || now.Of != answers[len(list)-1].Of {
+		t.Errorf("who only looks is told %+v (%v), and who claimed last %+v", now, err, answers[len(list)-1])
+	}
 	return answers, env.GetWorkflowError()
 }
 
@@ -48,7 +56,7 @@ type timed struct {
 }
 
 func claimOf(who string) lease.Claim {
-	return lease.Claim{By: who + "-1", Who: who, Journal: "j-" + who, Place: who + ":/work", Lasts: 30 * time.Second}
+	return lease.Claim{By: who + "-1", Who: who, Of: "app.git, branch main", Journal: "j-" + who, Place: who + ":/work", Lasts: 30 * time.Second}
 }
 
 // One has the lease; who comes second is told who and since when, and has it when the first has left, or
@@ -81,7 +89,7 @@ func TestOneHasTheLease(t *testing.T) {
 		if want.who == "" {
 			by = ""
 		}
-		if got[i].By != by || got[i].Number != want.number {
+		if got[i].By != by || got[i].Number != want.number || got[i].Of != "app.git, branch main" {
 			t.Errorf("answer %d: %+v, want %v", i, got[i], want)
 		}
 	}

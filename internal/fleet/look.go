@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/lease"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/git"
@@ -123,14 +125,12 @@ func workers(ctx context.Context, c client.Client, base string) ([]seen, error) 
 
 // underWay are the steps that are carried out or wait.
 func underWay(ctx context.Context, c client.Client, s Server) ([]fleetcmd.Step, error) {
-	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: s.namespace(), Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", stepWorkflow),
-	})
+	list, err := running(ctx, c, s, stepWorkflow)
 	if err != nil {
 		return nil, fmt.Errorf("ask the server for the steps under way: %w", err)
 	}
 	var out []fleetcmd.Step
-	for _, e := range list.GetExecutions() {
+	for _, e := range list {
 		id := e.GetExecution().GetWorkflowId()
 		parts := strings.Split(id, "/")
 		if len(parts) != 4 || parts[0] != s.queue() {
@@ -151,6 +151,55 @@ func underWay(ctx context.Context, c client.Client, s Server) ([]fleetcmd.Step, 
 	}
 	slices.SortFunc(out, func(a, b fleetcmd.Step) int { return a.Since.Compare(b.Since) })
 	return out, nil
+}
+
+// running are the open workflows of a type.
+func running(ctx context.Context, c client.Client, s Server, kind string) ([]*workflow.WorkflowExecutionInfo, error) {
+	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: s.namespace(), Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", kind),
+	})
+	return list.GetExecutions(), err
+}
+
+// coordinators are who has a lease, by what it is of.
+func coordinators(ctx context.Context, c client.Client, s Server) ([]fleetcmd.Coordinator, error) {
+	list, err := running(ctx, c, s, leaseWorkflow)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server for the coordinators: %w", err)
+	}
+	var out []fleetcmd.Coordinator
+	for _, e := range list {
+		id := e.GetExecution().GetWorkflowId()
+		if !strings.HasPrefix(id, s.queue()+"/lease/") {
+			continue
+		}
+		t, err := holder(ctx, c, id)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("ask for the coordinator: %w", err)
+		case t.By != "":
+			out = append(out, fleetcmd.Coordinator{Of: t.Of, Who: t.Who, Lease: t.Number, Since: t.Since, Heard: t.Heard, Lost: time.Since(t.Heard) > t.Lasts})
+		}
+	}
+	slices.SortFunc(out, func(a, b fleetcmd.Coordinator) int { return strings.Compare(a.Of, b.Of) })
+	return out, nil
+}
+
+// holder asks who has a lease. The answer is worked out here too: there may be no coordinator any more.
+func holder(ctx context.Context, c client.Client, id string) (t lease.Tenure, err error) {
+	ctx, cancel := context.WithTimeout(ctx, goodbye)
+	defer cancel()
+	w := worker.New(c, id, worker.Options{LocalActivityWorkerOnly: true})
+	register(w)
+	if err := w.Start(); err != nil {
+		return t, err
+	}
+	defer w.Stop()
+	said, err := c.QueryWorkflow(ctx, id, "", whoQuery)
+	if err != nil {
+		return t, err
+	}
+	return t, said.Get(&t)
 }
 
 // Look implements fleetcmd.Fleet.
@@ -175,6 +224,9 @@ func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (f
 			f.Wrong = append(f.Wrong, "has another "+seal.KeyVar+" than this machine")
 		}
 		v.Workers = append(v.Workers, f)
+	}
+	if v.Coordinators, err = coordinators(ctx, c, s); err != nil {
+		return v, err
 	}
 	v.Steps, err = underWay(ctx, c, s)
 	return v, err

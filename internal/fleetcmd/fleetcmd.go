@@ -76,10 +76,21 @@ func (a At) Settled(c config.Config) At {
 
 // View is a fleet as it is now.
 type View struct {
-	Address   string   `json:"address"`
-	Namespace string   `json:"namespace"`
-	Workers   []Worker `json:"workers"`
-	Steps     []Step   `json:"steps"`
+	Address      string        `json:"address"`
+	Namespace    string        `json:"namespace"`
+	Coordinators []Coordinator `json:"coordinators,omitempty"` // that have a lease
+	Workers      []Worker      `json:"workers"`
+	Steps        []Step        `json:"steps"`
+}
+
+// Coordinator is who has the lease of a repository and a branch.
+type Coordinator struct {
+	Of    string    `json:"of"` // the repository's address and the branch
+	Who   string    `json:"who"`
+	Lease int64     `json:"lease"` // its number
+	Since time.Time `json:"since"`
+	Heard time.Time `json:"last_heard"`
+	Lost  bool      `json:"lost,omitempty"` // it was not heard of for so long that the next one that asks gets the lease
 }
 
 // Worker is one worker.
@@ -213,6 +224,16 @@ func TwoSignals(parent context.Context) (ctx context.Context, hard <-chan struct
 // Show writes a fleet for people.
 func Show(w io.Writer, v View, now time.Time) {
 	fmt.Fprintf(w, "Temporal at %s, namespace %s\n", v.Address, v.Namespace)
+	if len(v.Coordinators) == 0 {
+		fmt.Fprintln(w, "no coordinator is at work; in a repository: ralph autopilot --fleet")
+	}
+	for _, c := range v.Coordinators {
+		fmt.Fprintf(w, "coordinator of %s: %s since %s, lease %d, last heard of %s ago", text.Visible(c.Of), text.Visible(c.Who), c.Since.Local().Format(time.DateTime), c.Lease, max(0, now.Sub(c.Heard)).Round(time.Second))
+		if c.Lost {
+			fmt.Fprint(w, ": it is lost, and the next one that asks gets the lease")
+		}
+		fmt.Fprintln(w)
+	}
 	ShowWorkers(w, v.Workers, now)
 	if len(v.Steps) == 0 {
 		fmt.Fprintln(w, "no step is under way")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/workers"
 )
 
 // Lines are the lines of the agent log that an event makes, without their time.
@@ -37,9 +38,9 @@ func lines(e ralph.Event, s *ralph.State) []string {
 	case ralph.StepStarted:
 		return stepStarted(f, s)
 	case ralph.TurnEnded:
-		return turnEnded(f, s)
+		return append(turnEnded(f, s), workers.Did(f)...)
 	case ralph.ChecksRan:
-		return checksRan(f, s)
+		return append(checksRan(f, s), workers.Did(f)...)
 	case ralph.Committed:
 		return committed(f, s)
 	case ralph.Shelved:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/workers"
 )
 
 // controlLines are the lines of modes, pauses, backoffs, limits, budgets, windows and hooks.
@@ -50,7 +51,7 @@ func controlLines(e ralph.Event, s *ralph.State) []string {
 		if f.How == ralph.CompactHandover {
 			how = "the next turn begins a new session of " + f.Agent + " with a summary"
 		}
-		return one("COMPACT: %s: %s", Called(s, f.Task), how)
+		return append(workers.Did(f), one("COMPACT: %s: %s", Called(s, f.Task), how)...)
 	case ralph.RequestAnswered:
 		return one("%s", requestAnswered(f))
 	case ralph.SandboxRefused:

@@ -99,6 +99,7 @@ func Task(t *ralph.Task, history []string) string {
 	}
 	if t.Run.Last != nil {
 		line("output", t.Run.Last.Dir)
+		line("worker", OneLine(t.Run.Last.Worker))
 	}
 	place(line, t)
 	for _, a := range t.Run.Answers {

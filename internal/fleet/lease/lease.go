@@ -11,6 +11,7 @@ import (
 type Claim struct {
 	By      string        // a word that only this process has
 	Who     string        // for people
+	Of      string        // what is claimed, for people: the repository's address and the branch
 	Journal string        // of its checkout, "" for one that has none yet
 	Number  int64         // that it holds; 0: it wants the lease
 	Leave   bool          // it is done
@@ -25,6 +26,7 @@ type Tenure struct {
 	Number  int64  // grows with each that gets it, and never becomes less
 	By      string // "": nobody
 	Who     string
+	Of      string
 	Journal string
 	Place   string
 	Before  Checkout // of who had it before
@@ -66,7 +68,7 @@ func (t *Tenure) Take(c Claim, now time.Time) Tenure {
 
 // to gives the lease to a claim.
 func (t *Tenure) to(c Claim, number int64, now time.Time) {
-	*t = Tenure{Number: number, By: c.By, Who: c.Who, Journal: c.Journal, Place: c.Place, Before: Checkout{t.Journal, t.Place}, Since: now, Heard: now, Lasts: c.Lasts}
+	*t = Tenure{Number: number, By: c.By, Who: c.Who, Of: c.Of, Journal: c.Journal, Place: c.Place, Before: Checkout{t.Journal, t.Place}, Since: now, Heard: now, Lasts: c.Lasts}
 }
 
 // Has reports whether this is the answer to who has the lease.
