@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/testoutput"
@@ -68,7 +69,24 @@ func (r *Runner) Run(ctx context.Context, dir string, checks []ralph.CheckSpec) 
 	return results, nil
 }
 
-func (r *Runner) run(ctx context.Context, dir string, c ralph.CheckSpec) (ralph.CheckResult, error) {
+// maxBoxes is how often a check is started whose sandbox could not be made.
+const maxBoxes = 3
+
+// run runs one check. A sandbox covers what a person's programs have just now, their sockets above
+// all: one that went between the look and its being covered is no word about the work, and a red
+// result would stand until a file changes. So that is looked at anew.
+func (r *Runner) run(ctx context.Context, dir string, c ralph.CheckSpec) (res ralph.CheckResult, err error) {
+	for range maxBoxes {
+		var unmade bool
+		if res, unmade, err = r.once(ctx, dir, c); err != nil || !unmade {
+			break
+		}
+	}
+	return res, err
+}
+
+// once starts a check, and reports whether its sandbox could not be made.
+func (r *Runner) once(ctx context.Context, dir string, c ralph.CheckSpec) (res ralph.CheckResult, unmade bool, err error) {
 	stdout, stderr := text.NewHeadTail(r.maxOutput), text.NewHeadTail(r.maxOutput)
 	read := testoutput.New(namesOf(dir)...) // it sees what is not kept as well
 	// Before anything of them is cut: half a secret is not known as one.
@@ -79,12 +97,12 @@ func (r *Runner) run(ctx context.Context, dir string, c ralph.CheckSpec) (ralph.
 		Timeout: c.Timeout, Grace: r.grace, Tracked: true,
 	})
 	if err = errors.Join(err, shownOut.Close(), shownErr.Close()); err != nil {
-		return ralph.CheckResult{}, err
+		return ralph.CheckResult{}, false, err
 	}
 	if end.Ended == proc.EndedCancelled {
-		return ralph.CheckResult{}, context.Cause(ctx)
+		return ralph.CheckResult{}, false, context.Cause(ctx)
 	}
-	res := ralph.CheckResult{Name: c.Name, Command: r.redact.String(c.Command), Exit: end.Code, Took: end.Took}
+	res = ralph.CheckResult{Name: c.Name, Command: r.redact.String(c.Command), Exit: end.Code, Took: end.Took}
 	if res.Name == "" {
 		res.Name = res.Command
 	}
@@ -105,8 +123,13 @@ func (r *Runner) run(ctx context.Context, dir string, c ralph.CheckSpec) (ralph.
 			res.Failed = said.Failed
 		}
 	}
-	return res, nil
+	words, _ := stderr.Ends()
+	return res, end.Code == 1 && stdout.Total() == 0 && unmadeBox.Match(words), nil
 }
+
+// unmadeBox is what bubblewrap says when something that it was to mount is not there any more. A
+// check that prints this itself is started three times, and ends as it does.
+var unmadeBox = lazyregexp.New(`\Abwrap: Can't [^\n]*\n?\z`)
 
 // namesOf are the names of a folder: programs write the one that they were started in, or
 // what it is behind links.

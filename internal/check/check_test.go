@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"go.uber.org/goleak"
 )
 
@@ -212,6 +213,46 @@ func TestNamesAndHeadline(t *testing.T) {
 			}
 			if r := results[0]; !slices.Equal(r.Failed, x.failed) || r.Headline != x.headline {
 				t.Errorf("%q, %q", r.Failed, r.Headline)
+			}
+		})
+	}
+}
+
+// A socket that went while the sandbox was made is not the work's fault: the check is started in
+// another one. One whose sandbox cannot be made at all is red, with what bubblewrap says.
+func TestSandboxThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	if !ralphtest.Bubblewrap() {
+		t.Skip("bubblewrap does not work here")
+	}
+	gone := filepath.Join(t.TempDir(), "socket")
+	for _, c := range []struct {
+		name     string
+		bad      int // sandboxes that cover what is not there
+		started  int
+		pass     bool
+		headline string
+	}{
+		{"once", 1, 2, true, ""},
+		{"always", 9, 3, false, "bwrap: Can't create file at " + gone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r, started := runner(0), 0
+			r.proc = r.proc.Wrapped(func(cmd proc.Command) proc.Command {
+				args := []string{"bwrap", "--ro-bind", "/", "/"}
+				if started++; started <= c.bad {
+					args = append(args, "--ro-bind", "/dev/null", gone)
+				}
+				cmd.Args = append(append(args, "--"), cmd.Args...)
+				return cmd
+			})
+			got, err := r.Run(t.Context(), t.TempDir(), specs("true"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if started != c.started || got[0].Pass != c.pass || !strings.HasPrefix(got[0].Headline, c.headline) {
+				t.Fatalf("started %d times (want %d): %+v", started, c.started, got[0])
 			}
 		})
 	}
