@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && soak
 
 package soak
 
@@ -26,7 +26,6 @@ import (
 // A-113; ). SOAK_TIME bounds the wild part, SOAK_SEED
 // repeats what is drawn.
 func TestControlAtRandom(t *testing.T) {
-	drawn(t)
 	t.Parallel()
 	most, tasks, slots := 2*time.Second, 8, 4
 	if long() {
@@ -40,7 +39,6 @@ func TestControlAtRandom(t *testing.T) {
 // The same for the specs of an inbox, in the checkout and in worktrees: each is done
 // by one commit, or failed for a reason, as often as it was queued.
 func TestControlOfSpecsAtRandom(t *testing.T) {
-	drawn(t)
 	t.Parallel()
 	for _, slots := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d slots", slots), func(t *testing.T) {

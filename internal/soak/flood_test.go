@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && soak
 
 package soak
 
@@ -30,13 +30,13 @@ func TestFloods(t *testing.T) {
 	lines := fmt.Sprintf("yes 'a line of output as an agent prints it, neither long nor short, again and again' | head -c %d\necho\n", size)
 	single := fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x\necho\n", line)
 	work := "cat > /dev/null\nmkdir -p work\necho x > work/only.md.one\n"
-	for _, c := range some(2, []struct{ name, build string }{
+	for _, c := range []struct{ name, build string }{
 		{"lines, then the signal", work + lines + complete},
 		{"the signal, then one line", work + complete + single},
 		{"the signal, then lines", work + complete + lines},
 		{"one line, then the signal", work + single + complete},
 		{"errors, then the signal", work + "{ " + lines + "} >&2\n" + complete},
-	}) {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && soak
 
 package soak
 
@@ -216,25 +216,6 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	must(t, os.WriteFile(path, []byte(text), 0o644))
-}
-
-// drawn leaves out a test that draws what happens from the suite of every day: it finds the more,
-// the longer it plays. With -tags soak it runs (`make soak`; in .ci/run
-// with -short, so that it takes seconds), and where SOAK_SEED says what is drawn.
-func drawn(t *testing.T) {
-	t.Helper()
-	if !tagged && os.Getenv("SOAK_SEED") == "" {
-		t.Skip("it draws what happens: -tags soak runs it, for seconds with -short")
-	}
-}
-
-// some are the first n of a table's cases in the suite of every day, and all of them with
-// -tags soak, as .ci/run has it.
-func some[T any](n int, cases []T) []T {
-	if tagged {
-		return cases
-	}
-	return cases[:min(n, len(cases))]
 }
 
 // soakTime bounds the random part of a long test.

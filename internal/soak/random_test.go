@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && soak
 
 package soak
 
@@ -18,7 +18,6 @@ const hard = "sleep 300 & note $!\nsetsid sh -c 'trap \"\" TERM HUP INT; echo $$
 // An engine that is killed at any moment at all, also in the middle of a commit
 // with a slow hook or of shelving, again and again (D-059, D-078).
 func TestKilledAtRandom(t *testing.T) {
-	drawn(t)
 	t.Parallel()
 	most := 2 * time.Second
 	if long() {

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && soak
 
 package soak
 
@@ -15,13 +15,13 @@ import (
 // is off, as on a system that has none: in one it cannot.
 func TestAgentDeletesTheState(t *testing.T) {
 	t.Parallel()
-	for _, c := range some(2, []struct{ name, rm, mend string }{
+	for _, c := range []struct{ name, rm, mend string }{
 		{"the state", "/bin/rm -rf ralph/.state", ""},
 		{"the journal", "rm ralph/.state/journal.jsonl", ""},
 		{"what git ignores", "git clean -ffdxq ralph", ""},
 		{"all of ralph", "/bin/rm -rf ralph", "checkout -- ralph"},
 		{"the whole tree", "/bin/rm -rf $(ls -A | grep -v '^.git$')", "checkout -- ."},
-	}) {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, setup{specs: []string{"first", "second"}, build: once(c.rm), sandbox: "off"})
@@ -48,13 +48,13 @@ func TestSandboxedAgentDeletesNoState(t *testing.T) {
 	if !ralphtest.Bubblewrap() {
 		t.Skip("bubblewrap does not work here")
 	}
-	for _, c := range some(2, []struct{ name, rm string }{
+	for _, c := range []struct{ name, rm string }{
 		{"the state", "/bin/rm -rf ralph/.state"},
 		{"the journal", "rm ralph/.state/journal.jsonl"},
 		{"what git ignores", "git clean -ffdxq ralph/.state"},
 		{"the records of turns", "/bin/rm -rf ralph/.state/tasks ralph/.state/procs ralph/.state/views"},
 		{"git's settings and hooks", `mv .git/config "$SOAK/config"; /bin/rm -rf .git/hooks .git/config; echo x > .git/config`},
-	}) {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, setup{specs: []string{"first", "second"}, build: once(c.rm)})
