@@ -6,10 +6,10 @@ SOAK_TIME ?= 2m
 TEMPL     := github.com/a-h/templ/cmd/templ@v0.3.1020
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick generate test lint e2e e2e-fleet e2e-services e2e-ollama corpus bench figures fuzz soak demo demo-fleet
+.PHONY: help check quick generate test lint e2e e2e-fleet e2e-services e2e-ollama corpus bench bench-all figures fuzz soak demo demo-fleet
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: ## what a commit must pass: vet, lint, formatting, then all tests with the race detector
 	.ci/run vet lint race
@@ -42,14 +42,17 @@ e2e-ollama: ## threads, decisions and guidance at a real Ollama with a model of 
 corpus: ## real repositories of Go, npm and Debian, worked on whole (downloads them once)
 	.ci/run repositories
 
-bench figures: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
-bench figures: export RALPH_E2E_TEMPORAL ?= $(wildcard $(RALPH_E2E_AGENTS)/temporal-*/temporal)
-bench: ## the whole program against its floor as tables, then the packages (docs/performance.md)
-	go test -run '^$$' -bench 'Program|Dashboard|Drivers|Threads|Screen|Fleet' -benchtime 1x -timeout 60m ./internal/bench
+bench-all figures: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
+bench-all figures: export RALPH_E2E_TEMPORAL ?= $(wildcard $(RALPH_E2E_AGENTS)/temporal-*/temporal)
+bench: ## the whole program against its floor, as a table, within five minutes (docs/performance.md)
+	go test -run '^$$' -bench Program -benchtime 1x -timeout 5m ./internal/bench
+
+bench-all: ## all the tables, then the benchmarks of each package: half an hour
+	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./internal/bench
 	go test -run '^$$' -bench . -benchmem -timeout 60m $$(go list ./... | grep -v internal/bench)
 
 figures: ## the tables of docs/performance.md, measured anew and written there; on a quiet machine
-	go test -run '^$$' -bench 'Program|Dashboard|Drivers|Threads|Screen|Fleet' -benchtime 1x -timeout 60m ./internal/bench -update
+	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./internal/bench -update
 
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$(go list ./...); do \

@@ -59,7 +59,7 @@ const (
 	journalFile  = views.StateDir + "/" + journalName
 	snapshotName = "snapshot.json"
 	segmentSize  = 256 << 10
-	planDelay    = 25 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
+	planDelay    = 100 * time.Millisecond // how long changes of task states gather before plan.jsonl is written
 
 	maxPlanDelay = time.Second
 

@@ -14,8 +14,8 @@ const (
 	// pollEvery is how soon a fact from another process is seen at first.
 	pollEvery = 50 * time.Millisecond
 	// quietAfter is the number of looks without news after which the system is
-	// asked to tell: an agent thinks for minutes, and each look wakes a thread.
-	quietAfter = 40
+	// asked to tell: an agent thinks for minutes, and each look wakes two threads.
+	quietAfter = 10
 	// pollWatched is how often to look all the same, for file systems whose
 	// changes from elsewhere the system does not tell (network mounts).
 	pollWatched = time.Second
