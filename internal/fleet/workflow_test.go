@@ -9,7 +9,6 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 )
 
@@ -17,10 +16,7 @@ import (
 // that it was put on and which call it is.
 func play(t *testing.T, in In, do func(queue string, call int) (Out, error)) (Out, []string, error) {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute)
-	register(env)
+	env := skipping()
 	var queues []string
 	env.RegisterActivityWithOptions(func(ctx context.Context, _ In) (Out, error) {
 		q := activity.GetInfo(ctx).TaskQueue
