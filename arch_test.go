@@ -43,6 +43,7 @@ func pureLayers() map[string][]string {
 	return map[string][]string{
 		"R":                   {"internal/lazyregexp", "internal/text"},
 		"internal/lazyregexp": {},
+		"internal/labels":     {},
 		"internal/fastpath":   {},
 		"internal/version":    {},
 		"internal/text":       {},
@@ -79,7 +80,7 @@ func upperLayers() map[string][]string {
 	return map[string][]string{
 		// effects
 		"internal/proc":       {"internal/text"},
-		"internal/config":     {"R", "internal/keymap", "internal/lazyregexp", "internal/notice"},
+		"internal/config":     {"R", "internal/keymap", "internal/labels", "internal/lazyregexp", "internal/notice"},
 		"internal/views":      {"R", "internal/queue"},
 		"internal/journal":    {"R", "internal/views"},
 		"internal/records":    {"R", "internal/text"},
@@ -134,7 +135,7 @@ func upperLayers() map[string][]string {
 		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index"},
 		// the application: what commands and pages work with
 		"internal/exit":        {"internal/shim"},
-		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/check", "internal/git/info", "internal/git", "internal/journal", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/step", "internal/locate"},
+		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/check", "internal/git/info", "internal/git", "internal/journal", "internal/labels", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/specfile", "internal/step", "internal/locate"},
 		"internal/person":      {"R", "internal/agentsock", "internal/journal", "internal/proc", "internal/workspace", "internal/locate"},
 		"internal/profile":     {"R", "internal/agentsock", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
 		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step", "internal/thread"},

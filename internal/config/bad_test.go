@@ -83,6 +83,7 @@ func TestBadFiles(t *testing.T) {
 
 		{"stop before the warning (X-56)", "task:\n  no_progress_turns: 4\n", []string{at + ":2: `task.no_progress_turns` must not be below `task.stuck_threshold` (5), or 0 for never, not 4: the warning comes before the stop"}},
 		{"warning after the stop (X-56)", "task:\n  stuck_threshold: 10\n", []string{at + ":2: `task.no_progress_turns` must not be below `task.stuck_threshold` (10), or 0 for never, not 5: the warning comes before the stop"}},
+		{"label of a worker", "fleet:\n  labels: [gpu, os=]\n", []string{at + ":2: `fleet.labels` item 2 must be a name or name=value of letters, digits, dots, dashes and underscores, such as gpu or os=windows, not `os=`"}},
 		{"context figures", "construct:\n  context_warn: 0.9\n", []string{at + ":2: `construct.context_warn` must be below `construct.context_compact` (0.85), not 0.9"}},
 		{"context figures, upper pair", "construct:\n  context_kill: 0.8\n", []string{at + ":2: `construct.context_compact` must be below `construct.context_kill` (0.8), not 0.85"}},
 	}

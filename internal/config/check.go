@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/labels"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
@@ -24,6 +25,14 @@ var (
 func checkFilled(s string) string {
 	if s == "" {
 		return "must not be empty"
+	}
+	return ""
+}
+
+// checkLabel takes a label of a worker.
+func checkLabel(s string) string {
+	if wrong := labels.Wrong(s); wrong != "" {
+		return wrong + ", not " + show(s)
 	}
 	return ""
 }

@@ -372,6 +372,8 @@ type Fleet struct {
 	Namespace string `yaml:"namespace"`
 	TaskQueue string `yaml:"task_queue"`
 	Remote    string `yaml:"remote"` // by which all machines reach the repository: a name, or an address
+
+	Labels []string `yaml:"labels"` // that a worker must have for any step
 }
 
 // Models are the models that are asked for decisions, in their order, none twice.

@@ -77,7 +77,7 @@ func addedLater(key string) bool {
 		return true
 	}
 	return slices.Contains([]string{
-		"agent.mcp", "auto.review", "fleet.remote", "errors.count_timeouts", "gate.self", "gate.shims", "limits.wait", "quality.baseline", "quality.changes", "quality.pass_env", "commit.message", "commit.anchors", "decision.fallback", "decision.base_urls", "decision.key_envs", "decision.timeout", "errors.rate_limit_patience", "errors.network_retry", "log.level",
+		"agent.mcp", "auto.review", "fleet.remote", "fleet.labels", "errors.count_timeouts", "gate.self", "gate.shims", "limits.wait", "quality.baseline", "quality.changes", "quality.pass_env", "commit.message", "commit.anchors", "decision.fallback", "decision.base_urls", "decision.key_envs", "decision.timeout", "errors.rate_limit_patience", "errors.network_retry", "log.level",
 	}, key)
 }
 

@@ -261,6 +261,7 @@ func (c *Config) serviceKeys() []key {
 		key{path: "fleet.namespace", v: plainText(&f.Namespace, checkFilled), doc: "its namespace"},
 		key{path: "fleet.task_queue", v: plainText(&f.TaskQueue, checkFilled), doc: "how the names of its queues begin: workers read those of one fleet"},
 		key{path: "fleet.remote", v: plainText(&f.Remote, nil), doc: "the git remote by which all machines reach the repository: its name, or an address"},
+		key{path: "fleet.labels", v: list{&f.Labels, checkLabel}, doc: "labels that a worker must have to get steps of this repository, such as `[gpu, os=linux]`; `worker:` in the head of a spec asks for more (docs/fleet.md)"},
 	)
 }
 

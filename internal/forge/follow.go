@@ -216,6 +216,7 @@ func (w *Watcher) round(p *ralph.Pull, f *ralph.PullSeen, red []github.Run, said
 	head := specfile.Head{Land: p.How, Branch: p.Branch, Pull: fmt.Sprintf("%s#%d", f.Request.Repo, f.Request.Number), Round: n}
 	asked := w.spec(firstFile(p.File))
 	first, body := specfile.Parse(asked)
+	head.Worker = first.Worker
 	head.Source = first.Source
 	if p.Task == "" {
 		head.Issue, head.Also = first.Issue, first.Also

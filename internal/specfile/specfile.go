@@ -1,5 +1,5 @@
 // Package specfile reads and writes the head of a spec: the lines between two `---` at its
-// beginning that say where the spec comes from and how its work goes out.
+// beginning that say where the spec comes from, who can work on it and how its work goes out.
 //
 // It does NOT own what a spec asks for: that is the text below, which agents read whole.
 package specfile
@@ -23,6 +23,7 @@ type Head struct {
 	Round  int           // which round, from 2; 0 for a spec of its own
 	// Priority is how soon it is worked on, as people write it.
 	Priority string
+	Worker   []string // labels that a worker of a fleet must have to work on it
 }
 
 const fence = "---"
@@ -39,8 +40,8 @@ func Parse(text string) (head Head, body string) {
 	}
 	last := "" // the key that a list of lines belongs to
 	for _, line := range lines {
-		if item, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "- "); ok && last == "issue" {
-			head.about(unquote(item))
+		if item, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "- "); ok && (last == "issue" || last == "worker") {
+			head.add(last, unquote(item))
 			continue
 		}
 		key, value, ok := strings.Cut(line, ":")
@@ -61,9 +62,12 @@ func (h Head) Items() []string {
 	return append([]string{h.Issue}, h.Also...)
 }
 
-func (h *Head) about(item string) {
+// add adds to what may be a list.
+func (h *Head) add(key, item string) {
 	switch {
 	case item == "":
+	case key == "worker":
+		h.Worker = append(h.Worker, item)
 	case h.Issue == "":
 		h.Issue = item
 	default:
@@ -75,13 +79,13 @@ func (h *Head) about(item string) {
 func (h *Head) set(key, raw string) {
 	value := unquote(raw)
 	switch key {
-	case "issue":
+	case "issue", "worker":
 		if !strings.HasPrefix(raw, "[") {
-			h.about(value)
+			h.add(key, value)
 			return
 		}
 		for item := range strings.SplitSeq(strings.Trim(value, "[]"), ",") {
-			h.about(unquote(item))
+			h.add(key, unquote(item))
 		}
 	case "priority":
 		h.Priority = value
@@ -146,19 +150,25 @@ func Format(h Head, body string) string {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", key, quote(value))
 	}
-	if len(h.Also) == 0 {
-		line("issue", h.Issue)
-	} else {
-		b.WriteString("issue:\n")
-		for _, item := range h.Items() {
+	lines := func(key string, items []string) {
+		if len(items) == 1 {
+			line(key, items[0])
+			return
+		}
+		for i, item := range items {
+			if i == 0 {
+				b.WriteString(key + ":\n")
+			}
 			fmt.Fprintf(&b, "  - %s\n", quote(item))
 		}
 	}
+	lines("issue", h.Items())
 	line("source", h.Source)
 	line("land", string(h.Land))
 	line("branch", h.Branch)
 	line("pull", h.Pull)
 	line("priority", h.Priority)
+	lines("worker", h.Worker)
 	if h.Round > 1 {
 		line("round", strconv.Itoa(h.Round))
 	}

@@ -29,6 +29,9 @@ func TestParse(t *testing.T) {
 		{"a bracket in quotes", "---\nissue: \"[x]\"\n---\nx", Head{Issue: "[x]"}, "x"},
 		{"a list of items", "---\nissue: [acme/shop#12, \"PROJ-7\"] # both\n---\nx", Head{Issue: "acme/shop#12", Also: []string{"PROJ-7"}}, "x"},
 		{"a list of lines", "---\nissue:\n  - acme/shop#12\n- 'ado:1'\npriority: 5 # soon\n...\nx", Head{Issue: "acme/shop#12", Also: []string{"ado:1"}, Priority: "5"}, "x"},
+		{"labels of a worker", "---\nworker: gpu # a big one\n---\nx", Head{Worker: []string{"gpu"}}, "x"},
+		{"a list of labels", "---\nworker: [gpu, 'os=windows']\nissue: PROJ-7\n---\nx", Head{Issue: "PROJ-7", Worker: []string{"gpu", "os=windows"}}, "x"},
+		{"labels on lines", "---\nworker:\n  - gpu\n  - os=windows\n---\nx", Head{Worker: []string{"gpu", "os=windows"}}, "x"},
 		{"too long", "---\n" + strings.Repeat("a: b\n", 4000) + "---\nx", Head{}, "---\n" + strings.Repeat("a: b\n", 4000) + "---\nx"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -49,7 +52,10 @@ func TestFormatComesBack(t *testing.T) {
 		if h.Issue != "" && rapid.Bool().Draw(rt, "list") {
 			h.Also = rapid.SliceOfN(rapid.StringN(1, 20, -1), 1, 3).Draw(rt, "also")
 		}
-		for _, s := range append(h.Items(), h.Source, h.Branch, h.Priority) {
+		if rapid.Bool().Draw(rt, "labels") {
+			h.Worker = rapid.SliceOfN(rapid.StringN(1, 20, -1), 1, 3).Draw(rt, "worker")
+		}
+		for _, s := range append(append(h.Items(), h.Source, h.Branch, h.Priority), h.Worker...) {
 			if strings.ToValidUTF8(s, "") != s || len(s) > 1000 {
 				rt.Skip()
 			}

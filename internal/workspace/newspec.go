@@ -28,6 +28,9 @@ func NewSpec(root, name string, text []byte) (string, error) {
 		name = nameFrom(string(text))
 	}
 	file, err := ralph.SpecFile(name)
+	if err == nil {
+		err = checkHead(file, string(text))
+	}
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/labels"
+	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -23,12 +25,54 @@ func SpecThere(env Env, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := step.ReadSpec(root, file); errors.Is(err, fs.ErrNotExist) {
+	text, err := step.ReadSpec(root, file)
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s does not exist", file), Hint: "write the spec there first" + nearSpecs(root), Kind: ralph.ErrUsage}
 	} else if err != nil {
 		return "", fmt.Errorf("spec %q cannot be used: %w", name, err)
 	}
-	return file, nil
+	return file, checkHead(file, text)
+}
+
+// checkHead refuses a spec that asks for what no worker can have: its work would wait for good.
+func checkHead(file, text string) error {
+	head, _ := specfile.Parse(text)
+	for _, label := range head.Worker {
+		if wrong := labels.Wrong(label); wrong != "" {
+			return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s:%d: worker: %q %s", file, lineOf(text, label), label, wrong), Hint: "say there which labels a worker must have, as in `worker: [gpu, os=windows]`, or take the line out", Kind: ralph.ErrUsage}
+		}
+	}
+	if len(head.Worker) > labels.Most {
+		return &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s:%d: worker: has more than %d labels", file, lineOf(text, ""), labels.Most), Kind: ralph.ErrUsage}
+	}
+	return nil
+}
+
+// lineOf is the line of a head that says a label of its `worker:`, from 1.
+func lineOf(text, label string) int {
+	key := 0
+	for n, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "worker:") {
+			key = n + 1
+		}
+		if key > 0 && strings.Contains(line, label) {
+			return n + 1
+		}
+	}
+	return key
+}
+
+// SpecLabels are those that the head of a spec asks of workers. A spec that cannot be read asks for none.
+func SpecLabels(root, file string) []string {
+	if file == "" {
+		return nil
+	}
+	text, err := step.ReadSpec(root, file)
+	if err != nil {
+		return nil
+	}
+	head, _ := specfile.Parse(text)
+	return head.Worker
 }
 
 // ReadSpec reads a spec of ralph/specs.
