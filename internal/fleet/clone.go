@@ -20,6 +20,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/note"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
@@ -347,7 +348,7 @@ func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *
 	if err != nil {
 		return Out{}, err
 	}
-	out := Out{Ref: outRef(in.Journal, keyOf(in.Ref), attempt), Commit: commit, Worker: c.w.o.Name, Lease: in.Lease}
+	out := Out{Ref: ident.Out(in.Journal, ident.KeyOf(in.Ref), attempt), Commit: commit, Worker: c.w.o.Name, Lease: in.Lease}
 	return out, c.send(ctx, in, commit+":"+out.Ref)
 }
 

@@ -22,13 +22,17 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
 	"github.com/ralph-loop/ralph/internal/fleet/note"
+	"github.com/ralph-loop/ralph/internal/fleet/place"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
+	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
 	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/hook"
+	"github.com/ralph-loop/ralph/internal/labels"
 	"github.com/ralph-loop/ralph/internal/session"
 	stepping "github.com/ralph-loop/ralph/internal/step"
 )
@@ -62,6 +66,7 @@ type Doer struct {
 	beat    time.Duration
 	asked   atomic.Pointer[workflow.Execution] // the newest action of a person elsewhere
 	links   sync.Map                           // whether a commit has repositories inside it, by its name
+	places  *place.Places
 }
 
 var _ hook.Does = (*Doer)(nil)
@@ -99,6 +104,11 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 	people := worker.New(d.client, requestQueue(d.server.queue(), d.url), worker.Options{WorkerStopTimeout: goodbye})
 	register(people)
 	people.RegisterActivityWithOptions(answerer{in.Env, in.Parts.Root, in.Journal, &d.asked}.act, activity.RegisterOptions{Name: actActivity})
+	if err := fleetcmd.ClearWaits(in.Parts.Root); err != nil {
+		d.client.Close()
+		d.server.meters.Close()
+		return nil, nil, fmt.Errorf("forget which steps waited: %w", err)
+	}
 	for _, w := range []worker.Worker{w, people} {
 		if err := w.Start(); err != nil {
 			d.client.Close()
@@ -107,7 +117,11 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 		}
 	}
 	in.Note("steps of tasks go to the workers of %s, namespace %s, by way of %s", d.server.address(), d.server.namespace(), d.url)
-	return d, func() { d.close(w, people) }, nil
+	looking, stop := context.WithCancel(ctx)
+	d.places = place.New(d, in.Note, func(id ralph.TaskID, words string) error { return fleetcmd.SaveWaits(in.Parts.Root, id, words) })
+	var looks sync.WaitGroup
+	looks.Go(func() { d.places.Run(looking) })
+	return d, func() { stop(); looks.Wait(); d.close(w, people) }, nil
 }
 
 // remote is the address by which all machines reach the repository.
@@ -183,59 +197,73 @@ func (d *Doer) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ral
 func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step) (facts []ralph.Fact, err error) {
 	ended := d.server.meters.Step(step.StepName())
 	defer func() { ended(err) }()
-	k, err := key(s, t, step)
+	k, err := ident.Key(s, t, step)
 	if err != nil {
 		return nil, err
 	}
-	id := workflowID(d.server.queue(), d.journal, t.ID, k)
+	id := ident.Workflow(d.server.queue(), d.journal, t.ID, k)
 	m := d.remembered(t.ID)
-	var run client.WorkflowRun
-	begun := false
-	err = again(ctx, func() (err error) {
-		if run, err = d.attach(ctx, id); err == nil && run == nil {
-			run, err = d.begin(ctx, s, t, step, k, id, &m)
-			begun = err == nil
+	for {
+		want := d.needsOf(s, t, step)
+		var needs fleetcmd.Needs
+		var run client.WorkflowRun
+		begun := false
+		err = again(ctx, func() (err error) {
+			if run, needs, err = d.attach(ctx, id, want); err == nil && run == nil {
+				needs = want
+				run, err = d.begin(ctx, s, t, step, k, id, &m, needs)
+				begun = err == nil
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var out Out
-	if err := outcome(ctx, run, &out); err != nil {
-		if ctx.Err() != nil && d.hold.ended() == nil { // who has lost the lease takes the outcome when it has it again
-			d.giveUp(id)
+		over := d.places.Add(id, place.Step{Task: t.ID, Needs: needs, Now: func() fleetcmd.Needs { return d.needsOf(s, t, step) }})
+		var out Out
+		err := outcome(ctx, run, &out)
+		if anew := over(); anew && err != nil && ctx.Err() == nil {
+			continue
 		}
-		return nil, err
+		if err != nil {
+			if ctx.Err() != nil && d.hold.ended() == nil { // who has lost the lease takes the outcome when it has it again
+				_ = d.giveUp(id) // else it ends by itself, and its outcome counts for nothing
+			}
+			return nil, err
+		}
+		m.Refs, m.Labels = append(m.Refs, out.Ref), needs.Labels
+		return d.take(ctx, t, k, out, m, begun)
 	}
-	m.Refs = append(m.Refs, out.Ref)
-	return d.take(ctx, t, k, out, m, begun)
 }
 
-// attach finds a step that is under way, or whose outcome nobody has taken.
-func (d *Doer) attach(ctx context.Context, id string) (client.WorkflowRun, error) {
+// attach finds a step that is under way, or whose outcome nobody has taken, with what it asks of its
+// worker. One that asks for other labels than it would now, and that nobody has begun, is given up.
+func (d *Doer) attach(ctx context.Context, id string, want fleetcmd.Needs) (run client.WorkflowRun, needs fleetcmd.Needs, err error) {
 	there, err := d.client.DescribeWorkflowExecution(ctx, id, "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
-		return nil, nil
+		return nil, needs, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, needs, err
 	}
-	switch there.GetWorkflowExecutionInfo().GetStatus() {
-	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		return d.client.GetWorkflow(ctx, id, there.GetWorkflowExecutionInfo().GetExecution().GetRunId()), nil
+	info := there.GetWorkflowExecutionInfo()
+	switch status := info.GetStatus(); {
+	case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && stale(there, d.seal, want):
+		return nil, needs, d.giveUp(id)
+	case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return d.client.GetWorkflow(ctx, id, info.GetExecution().GetRunId()), needsIn(info.GetMemo(), d.seal), nil
 	}
-	return nil, nil // it was given up: a new run takes its place
+	return nil, needs, nil // it was given up: a new run takes its place
 }
 
 // begin sends the worktree and all that the step depends on, and starts its workflow.
-func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *memory) (client.WorkflowRun, error) {
+func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *memory, needs fleetcmd.Needs) (client.WorkflowRun, error) {
 	repo, err := d.in.Parts.Repo.Tree(filepath.Join(d.in.Parts.Root, filepath.FromSlash(t.Run.Worktree.Dir)))
 	if err != nil {
 		return nil, err
 	}
-	place, err := carry.Look(ctx, repo)
+	at, err := carry.Look(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -247,26 +275,24 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 	if err != nil {
 		return nil, err
 	}
-	commit, err := carry.Pack(ctx, repo, place, b)
+	commit, err := carry.Pack(ctx, repo, at, b)
 	if err != nil {
 		return nil, err
 	}
 	in := In{
-		Repo: d.url, Ref: inRef(d.journal, k), Commit: commit, Journal: d.journal, Task: string(t.ID), Step: step.StepName(), Base: d.server.queue(),
-		Queue: anyQueue(d.server.queue()), Lease: d.hold.number(), Held: d.hold.id, Limit: longest, Beat: d.beat, Patient: patient,
+		Repo: d.url, Ref: ident.In(d.journal, k), Commit: commit, Journal: d.journal, Task: string(t.ID), Step: step.StepName(), Base: d.server.queue(),
+		Queue: anyQueue(d.server.queue()), Labels: needs.Labels, Lease: d.hold.number(), Held: d.hold.id, Limit: longest, Beat: d.beat, Patient: patient,
 	}
-	switch step := step.(type) {
-	case ralph.Turn:
-		in.Queue = agentQueue(d.server.queue(), step.Agent)
-	case ralph.Compact:
-		in.Queue = agentQueue(d.server.queue(), step.Agent)
+	if needs.Agent != "" {
+		in.Queue = agentQueue(d.server.queue(), needs.Agent)
 	}
-	if m.Worker != "" {
+	in.Queue = place.Queue(in.Queue, needs.Labels)
+	if m.Worker != "" && len(labels.Missing(needs.Labels, m.Labels)) == 0 {
 		in.Prefer = hostQueue(d.server.queue(), m.Worker)
 	}
 	specs := []string{commit + ":" + in.Ref}
 	for _, old := range m.Refs { // the outcome of the step before this one is written
-		if keyOf(old) != k {
+		if ident.KeyOf(old) != k {
 			specs = append(specs, ":"+old)
 		}
 	}
@@ -277,9 +303,13 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 	if err := d.remember(t.ID, *m); err != nil {
 		return nil, err
 	}
+	memo, err := memoOf(needs, d.seal)
+	if err != nil {
+		return nil, err
+	}
 	return d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: coordinatorQueue(d.server.queue(), d.journal),
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY, Memo: memo,
 	}, stepWorkflow, in)
 }
 
@@ -330,17 +360,17 @@ func (d *Doer) note(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 
 // giveUp ends a step that nobody waits for any more. Its worker hears of it with the next sign of
 // life, and ends the agent; a word that had to go through the workflow would need a coordinator.
-func (d *Doer) giveUp(id string) {
+func (d *Doer) giveUp(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	_ = d.client.TerminateWorkflow(ctx, id, "", "given up by its coordinator") // else it ends by itself, and its outcome counts for nothing
+	return d.client.TerminateWorkflow(ctx, id, "", "given up by its coordinator")
 }
 
 // take brings what came of a step: files of the turn, the worktree as it is there, the facts.
 // It may be done again after a crash. A step that was begun just now has its outcome from this lease, one
 // that was found from this or one before.
 func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m memory, begun bool) ([]ralph.Fact, error) {
-	if keyOf(out.Ref) != k || !strings.HasPrefix(out.Ref, refsOf(d.journal)) {
+	if ident.KeyOf(out.Ref) != k || !strings.HasPrefix(out.Ref, ident.Refs(d.journal)) {
 		return nil, fmt.Errorf("worker %s answers with %s, which is none of this step's", out.Worker, out.Ref)
 	}
 	repo, err := d.in.Parts.Repo.Tree(filepath.Join(d.in.Parts.Root, filepath.FromSlash(t.Run.Worktree.Dir)))
@@ -404,6 +434,7 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 // nobody needs once the outcome is written.
 type memory struct {
 	Worker string   `json:"worker,omitempty"`
+	Labels []string `json:"labels,omitempty"` // that it has, as far as they were asked for
 	Refs   []string `json:"refs,omitempty"`
 }
 
@@ -453,7 +484,7 @@ func (d *Doer) close(steps, people worker.Worker) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	refs := d.refs()
-	left, err := refs.List(ctx, refsOf(d.journal))
+	left, err := refs.List(ctx, ident.Refs(d.journal))
 	if err == nil && len(left) > 0 {
 		for i := range left {
 			left[i] = ":" + left[i]
@@ -461,7 +492,7 @@ func (d *Doer) close(steps, people worker.Worker) {
 		err = refs.Send(ctx, left...)
 	}
 	if err != nil {
-		d.in.Note("refs below %s stay at the remote until the next session ends: %v", refsOf(d.journal), err)
+		d.in.Note("refs below %s stay at the remote until the next session ends: %v", ident.Refs(d.journal), err)
 	}
 	_ = os.RemoveAll(filepath.Dir(d.memoryOf("x"))) // who has which worktree says nothing any more
 }

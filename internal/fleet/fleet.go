@@ -7,16 +7,10 @@
 package fleet
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
@@ -61,6 +55,7 @@ type In struct {
 	Limit   time.Duration // of one attempt
 	Beat    time.Duration // a worker that is not heard of for so long is lost
 	Patient time.Duration // how long the preferred worker may take to begin
+	Labels  []string      `json:",omitempty"` // that the worker must have
 }
 
 // Out is what came of a step: a commit, likewise.
@@ -70,57 +65,3 @@ type Out struct {
 	Worker string
 	Lease  int64 // for which it was done
 }
-
-// key is what makes a step the same one after a restart of the coordinator: the task, how far it
-// is, and what is to be done. Limits that shrink while time passes are no part of it.
-func key(s *ralph.State, t *ralph.Task, step ralph.Step) (string, error) {
-	if turn, ok := step.(ralph.Turn); ok {
-		turn.Timeout, turn.Reserve, turn.MaxCost = 0, ralph.Usage{}, 0
-		step = turn
-	}
-	if c, ok := step.(ralph.Compact); ok {
-		c.MaxCost = 0
-		step = c
-	}
-	var of struct {
-		Task    ralph.TaskID
-		Retries int
-		Base    string
-		Turns   int
-		LastAt  time.Time
-		Checks  *ralph.ChecksRan
-		Short   int
-		Step    json.RawMessage
-	}
-	of.Task, of.Retries, of.Base = t.ID, t.RetryCount, t.Run.Worktree.Base
-	of.Turns, of.LastAt, of.Checks, of.Short = t.Run.Iterations, t.Run.LastAt, t.Run.Checks, t.Run.Shortened
-	b, err := json.Marshal(ralph.StepStarted{Step: step})
-	if err != nil {
-		return "", err
-	}
-	of.Step = b
-	if b, err = json.Marshal(of); err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(append([]byte(s.Journal+"\n"), b...))
-	return hex.EncodeToString(sum[:8]), nil
-}
-
-// workflowID is that of a step. It begins with what a person would look for.
-func workflowID(base, journal string, task ralph.TaskID, key string) string {
-	return strings.Join([]string{base, journal, string(task), key}, "/")
-}
-
-// refsOf is where the refs of a journal are.
-func refsOf(journal string) string { return push.Space + journal + "/" }
-
-func inRef(journal, key string) string { return path.Join(refsOf(journal), key, "in") }
-
-// outRef is that of one attempt: one that was given up for lost and ends after all writes beside
-// the one that counts.
-func outRef(journal, key, attempt string) string {
-	return path.Join(refsOf(journal), key, "out-"+attempt)
-}
-
-// keyOf is the key in a ref.
-func keyOf(ref string) string { return path.Base(path.Dir(ref)) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	commonpb "go.temporal.io/api/common/v1"
@@ -66,7 +67,7 @@ func TestKey(t *testing.T) {
 		if change != nil {
 			change(s, task, &turn)
 		}
-		k, err := key(s, task, turn)
+		k, err := ident.Key(s, task, turn)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -124,7 +124,7 @@ func workers(ctx context.Context, c client.Client, base string) ([]seen, error) 
 }
 
 // underWay are the steps that are carried out or wait.
-func underWay(ctx context.Context, c client.Client, s Server) ([]fleetcmd.Step, error) {
+func underWay(ctx context.Context, c client.Client, s Server, k seal.Sealer) ([]fleetcmd.Step, error) {
 	list, err := running(ctx, c, s, stepWorkflow)
 	if err != nil {
 		return nil, fmt.Errorf("ask the server for the steps under way: %w", err)
@@ -136,7 +136,7 @@ func underWay(ctx context.Context, c client.Client, s Server) ([]fleetcmd.Step, 
 		if len(parts) != 4 || parts[0] != s.queue() {
 			continue
 		}
-		step := fleetcmd.Step{Journal: parts[1], Task: parts[2], Since: e.GetStartTime().AsTime()}
+		step := fleetcmd.Step{Journal: parts[1], Task: parts[2], Since: e.GetStartTime().AsTime(), Needs: needsIn(e.GetMemo(), k)}
 		if d, err := c.DescribeWorkflowExecution(ctx, id, ""); err == nil && len(d.GetPendingActivities()) > 0 {
 			p := d.GetPendingActivities()[0]
 			var who announced
@@ -216,20 +216,32 @@ func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (f
 		return v, err
 	}
 	for _, w := range list {
-		f := fleetcmd.Worker{Name: w.Name, Agents: w.Agents, Slots: w.Slots, Version: w.Version, Pid: w.Pid, Seen: w.At}
-		if w.Revision != revision() {
-			f.Wrong = append(f.Wrong, "is another version of ralph and gets no steps of this one: install "+env.Version+" there")
-		}
-		if w.Key != k.Fingerprint() {
-			f.Wrong = append(f.Wrong, "has another "+seal.KeyVar+" than this machine")
-		}
-		v.Workers = append(v.Workers, f)
+		v.Workers = append(v.Workers, w.view(k, env.Version))
 	}
 	if v.Coordinators, err = coordinators(ctx, c, s); err != nil {
 		return v, err
 	}
-	v.Steps, err = underWay(ctx, c, s)
-	return v, err
+	if v.Steps, err = underWay(ctx, c, s, k); err != nil {
+		return v, err
+	}
+	for i, x := range v.Steps {
+		if x.Waits {
+			v.Steps[i].Missing = x.Needs.Missing(v.Workers)
+		}
+	}
+	return v, nil
+}
+
+// view is a worker for whoever looks from here, with why it gets no steps of this version and this key.
+func (s seen) view(k seal.Sealer, version string) fleetcmd.Worker {
+	f := fleetcmd.Worker{Name: s.Name, Agents: s.Agents, Labels: s.Labels, Slots: s.Slots, Version: s.Version, Versions: s.Versions, Pid: s.Pid, Seen: s.At, Run: s.Run}
+	if s.Revision != revision() {
+		f.Wrong = append(f.Wrong, "is another version of ralph and gets no steps of this one: install "+version+" there")
+	}
+	if s.Key != k.Fingerprint() {
+		f.Wrong = append(f.Wrong, "has another "+seal.KeyVar+" than this machine")
+	}
+	return f
 }
 
 // Ask implements fleetcmd.Fleet: it drains or tries one worker.

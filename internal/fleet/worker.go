@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,8 +20,8 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
+	"github.com/ralph-loop/ralph/internal/fleet/offer"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -38,6 +40,11 @@ type Worker struct {
 	drain  context.CancelFunc // takes no more steps
 	asked  context.Context    // over once it is to end
 	hands  chan struct{}      // one for each slot
+
+	work context.Context // of steps: over once they are to end at once
+
+	reading sync.Mutex
+	queues  map[string]worker.Worker // that steps are taken from
 
 	mu     sync.Mutex
 	clones map[string]*clone // by folder
@@ -59,21 +66,28 @@ type announced struct {
 	Revision string   `json:"revision"`
 	Key      string   `json:"key"` // a fingerprint
 	Pid      int      `json:"pid"`
+	Labels   []string `json:"labels,omitempty"`
+	Run      string   `json:"run,omitempty"` // no other start of it has the same
+
+	Versions map[string]string `json:"agent_versions,omitempty"` // by agent
 }
+
+// mostSaid bounds what a worker says of itself: the server takes no more.
+const mostSaid = 1000
 
 // Worker implements fleetcmd.Fleet: it works until ctx ends, or it is drained.
 func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.WorkerOptions) error {
-	w := &Worker{env: env, o: o, clones: map[string]*clone{}, leases: map[string]newest{}, slots: newSlots(o.Slots), hands: make(chan struct{}, o.Slots), server: Server{At: o.At, Environ: env.Environ}}
+	w := &Worker{env: env, o: o, clones: map[string]*clone{}, queues: map[string]worker.Worker{}, leases: map[string]newest{}, slots: newSlots(o.Slots), hands: make(chan struct{}, o.Slots), server: Server{At: o.At, Environ: env.Environ}}
 	for _, repo := range o.Repos {
 		if err := checkURL(repo); err != nil {
 			return err
 		}
 	}
 	if len(o.Agents) == 0 {
-		w.o.Agents = agentsHere(env)
+		w.o.Agents = offer.Here(env)
 	}
 	if len(w.o.Agents) == 0 {
-		return &ralph.Refusal{Why: "there is no program of an agent here (" + strings.Join(agentNames(), ", ") + ")", Hint: "install one, or name your own as the settings of the repository call it: --agent NAME", Kind: ralph.ErrUsage}
+		return &ralph.Refusal{Why: "there is no program of an agent here (" + strings.Join(offer.Names(), ", ") + ")", Hint: "install one, or name your own as the settings of the repository call it: --agent NAME", Kind: ralph.ErrUsage}
 	}
 	if err := os.MkdirAll(filepath.Join(o.Home, "repos"), 0o700); err != nil {
 		return fmt.Errorf("make the worker's folder: %w", err)
@@ -90,7 +104,7 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 	if err := proc.AdoptOrphans(); err != nil {
 		return fmt.Errorf("become the parent of what agents leave behind: %w", err)
 	}
-	me := announced{Name: o.Name, Agents: w.o.Agents, Slots: o.Slots, Version: env.Version, Revision: revision(), Pid: os.Getpid()}
+	me := announced{Name: o.Name, Agents: w.o.Agents, Slots: o.Slots, Version: env.Version, Revision: revision(), Pid: os.Getpid(), Labels: o.Labels, Run: rand.Text()[:10], Versions: offer.Versions(ctx, env, o.Home, w.o.Agents)}
 	k, err := seal.New(w.server.env(seal.KeyVar))
 	if err != nil {
 		return err
@@ -106,6 +120,9 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 	identity, err := json.Marshal(me)
 	if err != nil {
 		return err
+	}
+	if len(identity) > mostSaid {
+		return &ralph.Refusal{Why: fmt.Sprintf("the name, agents and labels of this worker take %d bytes, and the server takes %d", len(identity), mostSaid), Hint: "give it fewer or shorter ones: --label, --agent", Kind: ralph.ErrUsage}
 	}
 	if w.client, w.seal, err = w.server.dial(string(identity)); err != nil {
 		return err
@@ -144,32 +161,26 @@ func (w *Worker) run(ctx context.Context) error {
 	w.asked, w.drain = asked, drain
 	work, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
+	w.work = work
 	base := w.server.queue()
-	queues := []string{anyQueue(base), hostQueue(base, w.o.Name)}
-	for _, a := range w.o.Agents {
-		queues = append(queues, agentQueue(base, a))
-	}
-	var open []worker.Worker
-	for _, q := range queues {
-		n := worker.New(w.client, q, w.options(work))
-		n.RegisterActivityWithOptions(w.carry, activity.RegisterOptions{Name: carryActivity})
-		open = append(open, n)
+	if err := w.read(append(w.agentQueues(), anyQueue(base), hostQueue(base, w.o.Name)), nil); err != nil {
+		w.stop()
+		return err
 	}
 	control := worker.New(w.client, controlQueue(base, w.o.Name), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 1})
 	control.RegisterActivityWithOptions(w.probe, activity.RegisterOptions{Name: probeActivity})
 	control.RegisterActivityWithOptions(w.drained, activity.RegisterOptions{Name: drainActivity})
+	control.RegisterActivityWithOptions(w.listen, activity.RegisterOptions{Name: listenActivity})
 	seen := worker.New(w.client, seenQueue(base), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 1})
 	seen.RegisterActivityWithOptions(w.probe, activity.RegisterOptions{Name: probeActivity})
-	open = append(open, control, seen)
+	open := []worker.Worker{control, seen}
 	for i, n := range open {
 		if err := n.Start(); err != nil {
-			for _, before := range open[:i] {
-				before.Stop()
-			}
+			w.stop(open[:i]...)
 			return fmt.Errorf("read the queues of the fleet at %s: %w", w.server.address(), err)
 		}
 	}
-	w.say("worker %s: %s, agents %s, for %s at %s (namespace %s)", w.o.Name, text.Count(w.o.Slots, "slot"), strings.Join(w.o.Agents, ", "), strings.Join(w.o.Repos, ", "), w.server.address(), w.server.namespace())
+	w.say("worker %s: %s, agents %s, labels %s, for %s at %s (namespace %s)", w.o.Name, text.Count(w.o.Slots, "slot"), strings.Join(w.o.Agents, ", "), strings.Join(w.o.Labels, ", "), strings.Join(w.o.Repos, ", "), w.server.address(), w.server.namespace())
 	<-asked.Done()
 	w.say("takes no more steps; %s under way", text.Count(len(w.hands), "step"))
 	limit := time.AfterFunc(w.o.Drain, cut)
@@ -183,11 +194,7 @@ func (w *Worker) run(ctx context.Context) error {
 		case <-hard:
 		}
 	}()
-	var all sync.WaitGroup
-	for _, n := range open {
-		all.Go(n.Stop)
-	}
-	all.Wait()
+	w.stop(open...)
 	close(hard)
 	w.say("ended")
 	return nil
@@ -207,34 +214,12 @@ func (w *Worker) options(work context.Context) worker.Options {
 	}
 }
 
-// agentNames are the agents that ralph knows by itself and that need a program.
-func agentNames() []string {
-	c := config.Defaults()
-	var names []string
-	for _, name := range c.AgentNames() {
-		if spec, ok := c.AgentSpec(name); ok && len(spec.Command) > 0 {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// agentsHere are those of them whose program is here.
-func agentsHere(env workspace.Env) []string {
-	c := config.Defaults()
-	return slices.DeleteFunc(agentNames(), func(name string) bool {
-		spec, _ := c.AgentSpec(name)
-		_, err := proc.LookPath(spec.Command[0], env.Dir, env.Environ)
-		return err != nil
-	})
-}
-
 // carry is the activity: it carries out one step.
 func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 	if !slices.Contains(w.o.Repos, in.Repo) {
 		return Out{}, temporal.NewApplicationError(fmt.Sprintf("worker %s does not work for %s: it was started with --repo %s", w.o.Name, in.Repo, strings.Join(w.o.Repos, ", ")), "repo")
 	}
-	if err := w.mind(in); err != nil {
+	if err := errors.Join(w.mind(in), w.has(in)); err != nil {
 		return Out{}, err
 	}
 	began := time.Now()

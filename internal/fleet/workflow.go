@@ -20,6 +20,8 @@ const (
 	actActivity   = "ralph.act"
 	probeActivity = "ralph.probe"
 	drainActivity = "ralph.drain"
+
+	listenActivity = "ralph.listen"
 )
 
 // tries is how often a step is given to workers that cannot carry it out, before the coordinator
@@ -68,10 +70,11 @@ func talk(ctx workflow.Context, in Talk) (Told, error) {
 
 // Look is what a worker is asked by `ralph fleet`.
 type Look struct {
-	Activity string // probeActivity, drainActivity
+	Activity string // probeActivity, drainActivity, listenActivity
 	Queue    string // of the worker
 	Repo     string // that is tried, "" for none
 	Patient  time.Duration
+	Labels   []string `json:",omitempty"` // whose queues it is to read
 }
 
 // look asks one worker something.

@@ -20,6 +20,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/exit"
+	"github.com/ralph-loop/ralph/internal/labels"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -50,6 +51,7 @@ type WorkerOptions struct {
 	Home   string
 	Repos  []string
 	Agents []string // none: those whose program is here
+	Labels []string // as they were given; Fill adds those that the machine has by itself
 	Slots  int
 	Drain  time.Duration   // how long steps under way may take to end once it is to end
 	Hard   <-chan struct{} // closed: end at once
@@ -97,11 +99,27 @@ type Coordinator struct {
 type Worker struct {
 	Name    string    `json:"name"`
 	Agents  []string  `json:"agents"`
+	Labels  []string  `json:"labels,omitempty"` // none: it is older than labels
 	Slots   int       `json:"slots"`
 	Version string    `json:"version"`
 	Pid     int       `json:"pid"`
 	Seen    time.Time `json:"last_seen"`
 	Wrong   []string  `json:"wrong,omitempty"`
+
+	Versions map[string]string `json:"agent_versions,omitempty"` // of its agents, where they tell it
+	Run      string            `json:"run,omitempty"`            // no other start of it has the same
+}
+
+// offers are its agents with their versions, for people.
+func (w Worker) offers() string {
+	list := make([]string, len(w.Agents))
+	for i, a := range w.Agents {
+		list[i] = a
+		if v := w.Versions[a]; v != "" {
+			list[i] += " " + v
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // Step is a step that is carried out, or waits for a worker.
@@ -113,6 +131,8 @@ type Step struct {
 	Attempt int       `json:"attempt,omitempty"`
 	Waits   bool      `json:"waits,omitempty"`
 	Trouble string    `json:"trouble,omitempty"` // why the attempt before did not work out
+	Needs   Needs     `json:"needs,omitzero"`
+	Missing string    `json:"missing,omitempty"` // it waits, and no worker has what it needs: which, and what to do
 }
 
 // Ask is what one worker is asked: to take no more steps, or whether it could carry one out.
@@ -185,6 +205,14 @@ func (o *WorkerOptions) Fill(env workspace.Env) error {
 	if o.Name == "" || len(o.Name) > 60 || strings.ContainsFunc(strings.ReplaceAll(o.Name, ".", "-"), plain) || strings.Contains(o.Name, "..") {
 		return usage("--name %q: letters, digits, dots and dashes, at most 60", o.Name)
 	}
+	for _, l := range o.Labels {
+		if wrong := labels.Wrong(l); wrong != "" {
+			return usage("--label %q %s", l, wrong)
+		}
+	}
+	if o.Labels = labels.Of(o.Labels); len(o.Labels) > labels.Most {
+		return usage("--label: %d labels, at most %d with os and arch", len(o.Labels), labels.Most)
+	}
 	if o.Home == "" {
 		cache := proc.Getenv(env.Environ, "XDG_CACHE_HOME")
 		if home := proc.Getenv(env.Environ, "HOME"); cache == "" && home != "" {
@@ -247,6 +275,9 @@ func Show(w io.Writer, v View, now time.Time) {
 		if s.Attempt > 1 {
 			fmt.Fprintf(w, ", attempt %d", s.Attempt)
 		}
+		if s.Missing != "" {
+			fmt.Fprintf(w, ": %s", text.OneLine(s.Missing))
+		}
 		if s.Trouble != "" {
 			fmt.Fprintf(w, "; before: %s", text.OneLine(s.Trouble))
 		}
@@ -260,15 +291,20 @@ func ShowWorkers(w io.Writer, list []Worker, now time.Time) {
 		fmt.Fprintln(w, "no worker has been seen in the last minutes; on a machine with an agent: ralph worker --repo ADDRESS")
 	}
 	for _, x := range list {
-		fmt.Fprintf(w, "  %-16s %s, %s, ralph %s, seen %s ago\n", text.Visible(x.Name), text.Count(x.Slots, "slot"), text.Visible(strings.Join(x.Agents, " ")), text.Visible(x.Version), now.Sub(x.Seen).Round(time.Second))
+		fmt.Fprintf(w, "  %-16s %s, %s, ralph %s, seen %s ago\n", text.Visible(x.Name), text.Count(x.Slots, "slot"), text.Visible(x.offers()), text.Visible(x.Version), now.Sub(x.Seen).Round(time.Second))
+		if len(x.Labels) > 0 {
+			fmt.Fprintf(w, "    labels %s\n", text.Visible(strings.Join(x.Labels, ", ")))
+		}
 		for _, wrong := range x.Wrong {
 			fmt.Fprintf(w, "    it %s\n", text.Visible(wrong))
 		}
 	}
 }
 
-// Examine tries each worker.
-func Examine(ctx context.Context, f Fleet, env workspace.Env, at At, v View, url string) error {
+// Examine tries each worker, and says which labels that any step of this repository or one that waits
+// asks for no worker has.
+func Examine(ctx context.Context, f Fleet, env workspace.Env, at At, v View, needs Needs) error {
+	url := needs.Repo
 	fmt.Fprintf(env.Stdout, "ok    Temporal at %s, namespace %s\n", v.Address, v.Namespace)
 	bad := len(v.Workers) == 0
 	if bad {
@@ -286,6 +322,19 @@ func Examine(ctx context.Context, f Fleet, env workspace.Env, at At, v View, url
 		for _, words := range wrong {
 			bad = true
 			fmt.Fprintf(env.Stdout, "miss  %s: %s\n", text.Visible(w.Name), text.OneLine(words))
+		}
+	}
+	said := map[string]bool{"": true}
+	if len(v.Workers) > 0 {
+		if words := needs.Missing(v.Workers); words != "" {
+			bad, said[words] = true, true
+			fmt.Fprintf(env.Stdout, "miss  fleet.labels: %s\n", text.OneLine(words))
+		}
+	}
+	for _, s := range v.Steps {
+		if !said[s.Missing] && len(v.Workers) > 0 {
+			bad, said[s.Missing] = true, true
+			fmt.Fprintf(env.Stdout, "miss  %s waits: %s\n", text.Visible(s.Task), text.OneLine(s.Missing))
 		}
 	}
 	if bad {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/hook"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/labels"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -60,9 +63,41 @@ func (x *Session) OnFleet(f Fleet, address string) {
 // doer is who carries out the session's steps: this process, or with a fleet its workers.
 func (x *Session) doer(ctx context.Context, here *step.Executor) (hook.Does, func(), error) {
 	if x.fleet == nil {
-		return here, func() {}, nil
+		return &alone{next: here, x: x}, func() {}, nil
 	}
 	return x.claim.Begin(ctx, x.fleetIn(here))
+}
+
+// alone carries steps out on this machine, and says once that labels of workers have no effect here.
+type alone struct {
+	next hook.Does
+	x    *Session
+
+	mu   sync.Mutex
+	said bool
+	seen map[string]bool // specs that were looked at
+}
+
+// Do implements engine.Doer.
+func (a *alone) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step ralph.Step) ([]ralph.Fact, error) {
+	a.tell(s)
+	return a.next.Do(ctx, s, id, step)
+}
+
+func (a *alone) tell(s *ralph.State) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.said || s.Job == nil || a.seen[s.Job.File] {
+		return
+	}
+	if a.seen == nil {
+		a.seen = map[string]bool{}
+	}
+	a.seen[s.Job.File] = true
+	if list := labels.Union(a.x.Config.Fleet.Labels, workspace.SpecLabels(a.x.Root, s.Job.File)); len(list) > 0 {
+		a.said = true
+		a.x.console.Note("the work asks for workers with %s; without --fleet it is done on this machine, whatever that has", strings.Join(list, ", "))
+	}
 }
 
 func (x *Session) fleetIn(here hook.Does) FleetIn {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
+	"github.com/ralph-loop/ralph/internal/labels"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -90,12 +91,13 @@ A coordinator, ` + "`ralph autopilot --fleet`" + `, merges what comes of it.
 It works for the repositories that you name and no other. The first Ctrl+C or SIGTERM drains
 it: it takes no more steps and ends those under way. The second ends at once; what was under
 way is begun again on another worker.`,
-		Example: "  ralph worker --repo git@host:team/app.git\n  ralph worker --repo /srv/git/app.git --fleet 10.0.0.5:7233 --slots 4\n  ralph worker --repo git@host:team/app.git --agent claude --name big-1",
+		Example: "  ralph worker --repo git@host:team/app.git\n  ralph worker --repo /srv/git/app.git --fleet 10.0.0.5:7233 --slots 4\n  ralph worker --repo git@host:team/app.git --agent claude --name big-1 --label gpu",
 	}
 	fleetAtFlags(cmd, &o.At)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Repos, "repo", nil, "the `address` of a repository to work for, just as the coordinator has it; may be given several times")
 	f.StringArrayVar(&o.Agents, "agent", nil, "an `agent` that can work here, as the settings call it; may be given several times (default: those that are installed)")
+	f.StringArrayVar(&o.Labels, "label", nil, "a `label` that steps may ask for, a name or name=value such as gpu; may be given several times (os and arch are there by themselves)")
 	f.StringVar(&o.Name, "name", "", "what the worker is `called` (default: the name of this machine)")
 	f.StringVar(&o.Home, "home", "", "its `folder`: clones, worktrees (default: ralph/worker below the user's cache folder)")
 	f.IntVar(&o.Slots, "slots", 2, "steps at the same time, `N` from 1 to 64")
@@ -203,7 +205,11 @@ away again: that needs the server, a slot, git, the remote and the right to push
 		if err != nil {
 			return err
 		}
-		return fleetcmd.Examine(cmd.Context(), f, env, at, v, url)
+		c, err := workspace.LoadConfig(env, root, nil)
+		if err != nil {
+			return err
+		}
+		return fleetcmd.Examine(cmd.Context(), f, env, at, v, fleetcmd.Needs{Labels: labels.Union(c.Fleet.Labels), Repo: url})
 	})
 	return cmd
 }

@@ -1,0 +1,144 @@
+package fleetcmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/labels"
+	"github.com/ralph-loop/ralph/internal/text"
+)
+
+// Needs is what a worker must have to carry out a step.
+type Needs struct {
+	Agent  string   `json:"agent,omitempty"`  // "": any will do
+	Labels []string `json:"labels,omitempty"` // each once, in the order of letters
+	Repo   string   `json:"repo,omitempty"`   // its address
+}
+
+// Of reports whether a worker has all of it.
+func (n Needs) Of(w Worker) bool {
+	return len(w.Wrong) == 0 && (n.Agent == "" || slices.Contains(w.Agents, n.Agent)) && len(labels.Missing(n.Labels, w.Labels)) == 0
+}
+
+// Missing says what no worker has of it, and how to start one that has; "" where one has all.
+func (n Needs) Missing(list []Worker) string {
+	if slices.ContainsFunc(list, n.Of) {
+		return ""
+	}
+	good := slices.DeleteFunc(slices.Clone(list), func(w Worker) bool { return len(w.Wrong) > 0 })
+	agents, there := []string{}, []string{}
+	for _, w := range good {
+		agents, there = append(agents, w.Agents...), append(there, w.Labels...)
+	}
+	var lacks []string
+	if n.Agent != "" && !slices.Contains(agents, n.Agent) {
+		lacks = append(lacks, "the agent "+n.Agent)
+	}
+	if missing := labels.Missing(n.Labels, there); len(missing) > 0 {
+		lacks = append(lacks, kind(missing)+strings.Join(missing, ", "))
+	}
+	what := "no worker has " + strings.Join(lacks, " and ")
+	switch {
+	case len(list) == 0:
+		what = "there is no worker"
+	case len(good) == 0:
+		what = "no worker is of this version and key (`ralph fleet workers`)"
+	case len(lacks) == 0: // each has some of it
+		what = "no single worker has " + n.words()
+	}
+	return what + "; start one that has: " + n.command()
+}
+
+func kind(list []string) string {
+	if len(list) == 1 {
+		return "the label "
+	}
+	return "the labels "
+}
+
+func (n Needs) words() string {
+	var all []string
+	if n.Agent != "" {
+		all = append(all, "the agent "+n.Agent)
+	}
+	if len(n.Labels) > 0 {
+		all = append(all, kind(n.Labels)+strings.Join(n.Labels, ", "))
+	}
+	return strings.Join(all, " and ")
+}
+
+// command starts a worker that has it. The agent is found where it is installed; labels of the machine
+// itself are said all the same: it may be started on one that has them by another name.
+func (n Needs) command() string {
+	repo := n.Repo
+	if repo == "" {
+		repo = "ADDRESS"
+	}
+	c := "ralph worker --repo " + repo
+	if n.Agent != "" {
+		c += " --agent " + n.Agent
+	}
+	for _, l := range n.Labels {
+		if !strings.HasPrefix(l, "os=") && !strings.HasPrefix(l, "arch=") {
+			c += " --label " + l
+		}
+	}
+	for _, l := range n.Labels {
+		if name, value, ok := strings.Cut(l, "="); ok && (name == "os" || name == "arch") {
+			c += fmt.Sprintf(" (on a machine with %s %s)", name, value)
+		}
+	}
+	return c
+}
+
+// waitsFile says why the step of a task waits for a worker, as its coordinator saw it last.
+func waitsFile(root string, id ralph.TaskID) string {
+	return filepath.Join(root, "ralph/.state/fleet", strings.ReplaceAll(string(id), ":", "-")+".waits")
+}
+
+// SaveWaits keeps why the step of a task waits, for `ralph why`; "": it waits no more.
+func SaveWaits(root string, id ralph.TaskID, words string) error {
+	name := waitsFile(root, id)
+	if words == "" {
+		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	b, err := json.Marshal(words)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(name), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(name, b, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep why %s waits: %w", id, err)
+	}
+	return nil
+}
+
+// Waits is what SaveWaits kept. It says something only while an engine is at work.
+func Waits(root string, id ralph.TaskID) string {
+	var words string
+	if b, err := os.ReadFile(waitsFile(root, id)); err != nil || json.Unmarshal(b, &words) != nil {
+		return ""
+	}
+	return text.OneLine(words)
+}
+
+// ClearWaits forgets what a coordinator that was killed had kept.
+func ClearWaits(root string) error {
+	list, err := filepath.Glob(filepath.Join(root, "ralph/.state/fleet/*.waits"))
+	for _, name := range list {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}
