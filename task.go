@@ -83,6 +83,10 @@ type Task struct {
 	Run   Run       `json:"run,omitzero"`    // folded, never edited by people
 }
 
+// MostParallel is how many agents may be at work at the same time for one repository: more than one machine
+// has room for, as they may be on many (docs/fleet.md).
+const MostParallel = 1000
+
 // TakesSlot reports whether the task is an agent at work on a task of the plan:
 // what `parallel` counts. Merging and landing hold nobody up.
 func (t *Task) TakesSlot() bool { return t.IsBuild() || t.Kind == KindResolve }

@@ -485,7 +485,7 @@ func TestStartIsChecked(t *testing.T) {
 		{},
 		{Mode: "rm -rf"},
 		{Mode: "agent", Autonomy: "fast"},
-		{Mode: "autopilot", Parallel: 65},
+		{Mode: "autopilot", Parallel: 1001},
 		{Mode: "construct", Parallel: 2},
 		{Mode: "autopilot", File: "a.md"}, // there is no plan
 		{Mode: "agent", Strategy: "ignore"},

@@ -206,8 +206,8 @@ func (x Start) check() error {
 		return refuse("there is no engine %q: use agent, autopilot or construct", x.Mode)
 	case x.Autonomy != "" && !slices.Contains(autonomies(), x.Autonomy):
 		return refuse("there is no mode %q: use manual, step, semi or autopilot", x.Autonomy)
-	case x.Parallel < 0 || x.Parallel > 64:
-		return refuse("parallel %d: give a whole number from 1 to 64", x.Parallel)
+	case x.Parallel < 0 || x.Parallel > ralph.MostParallel:
+		return refuse("parallel %d: give a whole number from 1 to %d", x.Parallel, ralph.MostParallel)
 	case x.Parallel > 0 && x.Mode != "autopilot":
 		return refuse("only autopilot has agents at work at the same time")
 	case x.Strategy != "" && !slices.Contains(strategies(), x.Strategy):

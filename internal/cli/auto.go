@@ -53,7 +53,7 @@ where there are none, it works on the specs of the inbox, as ` + "`ralph agent`"
 	f.Int64Var(&o.limits.Tokens, "max-tokens", 0, "a thread stops above `N` tokens, cache reads left out (default unlimited)")
 	f.IntVar(&o.limits.Turns, "max-turns", 0, "a thread stops after `N` turns (default unlimited)")
 	f.DurationVar(&o.limits.Time, "max-time", 0, "a thread stops above this `time` in turns, like 2h (default unlimited)")
-	f.IntVar(&o.parallel, "parallel", workspace.DefaultSlots, "several threads: how many have a turn at the same time, `N` from 1 to 64")
+	f.IntVar(&o.parallel, "parallel", workspace.DefaultSlots, "several threads: how many have a turn at the same time, `N` from 1 to "+strconv.Itoa(ralph.MostParallel))
 	f.BoolVar(&o.simple, "simple", false, simpleWords)
 	resumeFlags(x, cmd)
 	webFlag(x, cmd)
@@ -120,8 +120,8 @@ func (o *autoFlags) read(cmd *cobra.Command, env workspace.Env, args []string, x
 		x.Simple()
 	}
 	if cmd.Flags().Changed("parallel") {
-		if o.parallel < 1 || o.parallel > 64 {
-			return flags.Errorf("--parallel %d: give a whole number from 1 to 64", o.parallel)
+		if o.parallel < 1 || o.parallel > ralph.MostParallel {
+			return flags.Errorf("--parallel %d: give a whole number from 1 to %d", o.parallel, ralph.MostParallel)
 		}
 		x.Set("parallel", strconv.Itoa(o.parallel))
 	}

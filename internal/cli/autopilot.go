@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/ralph-loop/ralph"
@@ -30,7 +31,7 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 		Example: "  ralph plan feature-x.md && ralph autopilot\n  ralph autopilot --parallel 8 --web\n  ralph autopilot --semi     then: ralph task assign t-1a2b",
 	}
 	f := cmd.Flags()
-	f.IntVar(&parallel, "parallel", workspace.DefaultSlots, "agents at work at the same time, `N` from 1 to 64 (also `parallel` in ralph/config.yaml)")
+	f.IntVar(&parallel, "parallel", workspace.DefaultSlots, fmt.Sprintf("agents at work at the same time, `N` from 1 to %d (also `parallel` in ralph/config.yaml)", ralph.MostParallel))
 	f.BoolVar(&semi, "semi", false, "start only what you assign (ralph task assign); ralph mode autopilot lets it go on alone")
 	resumeFlags(x, cmd)
 	modeFlag(x, cmd)
@@ -41,8 +42,8 @@ was. Ctrl+C again, or ` + "`ralph stop --now`" + `, ends it at once.
 			x.Set("mode", string(ralph.Semi))
 		}
 		if f.Changed("parallel") {
-			if parallel < 1 || parallel > 64 {
-				return flags.Errorf("--parallel %d: give a whole number from 1 to 64", parallel)
+			if parallel < 1 || parallel > ralph.MostParallel {
+				return flags.Errorf("--parallel %d: give a whole number from 1 to %d", parallel, ralph.MostParallel)
 			}
 			x.Set("parallel", strconv.Itoa(parallel))
 		}

@@ -225,7 +225,7 @@ func TestEnvironment(t *testing.T) {
 		{"other programs may use the prefix", []string{"RALPH_LAUREN_SIZE=xl"}, "mode", "autopilot", ""},
 		{"a near miss is told", []string{"RALPH_PARALEL=2"}, "", "", "unknown environment variable RALPH_PARALEL; did you mean RALPH_PARALLEL?"},
 		{"a foreign spelling is told (X-05)", []string{"RALPH_MAX_PARALLEL=2"}, "", "", "unknown environment variable RALPH_MAX_PARALLEL; did you mean RALPH_PARALLEL?"},
-		{"a bad value names the variable", []string{"RALPH_PARALLEL=many"}, "", "", "environment variable RALPH_PARALLEL: `parallel` must be a whole number from 1 to 64, not `many`"},
+		{"a bad value names the variable", []string{"RALPH_PARALLEL=many"}, "", "", "environment variable RALPH_PARALLEL: `parallel` must be a whole number from 1 to 1000, not `many`"},
 		{"OPENAGENTS names are read (X-95)", []string{"OPENAGENTS_GUIDANCE_MODE=demo"}, "guidance.mode", "demo", ""},
 		{"OPENAGENTS model (X-95)", []string{"OPENAGENTS_GUIDANCE_MODEL=ollama:llama3.2"}, "guidance.model", "'ollama:llama3.2'", ""},
 		{"ours win (X-95)", []string{"RALPH_GUIDANCE_MODE=off", "OPENAGENTS_GUIDANCE_MODE=demo"}, "guidance.mode", `"off"`, ""},

@@ -78,7 +78,7 @@ func TestEditRefuses(t *testing.T) {
 		{"what may be a secret is not said again", "", "agents.x.env.TOKEN", "ghp_0123456789abcdef", "unknown key `agents.x.env.TOKEN` on the command line; `agents.x.env` is one value, set as a whole: `agents.x.env={TOKEN: ...}`"},
 		{"a section", "", "agents.codex", "{command: [codex]}", "`agents.codex` on the command line is a section, not a value: set its keys one by one; `ralph config show` lists them"},
 		{"one price", "", "prices.m", "2", "unknown key `prices.m` on the command line; `prices` is one value, set as a whole: `prices={m: 2}`"},
-		{"bad value", "", "parallel", "two", "command line: `parallel` must be a whole number from 1 to 64, not `two`"},
+		{"bad value", "", "parallel", "two", "command line: `parallel` must be a whole number from 1 to 1000, not `two`"},
 		{"broken file", "a: [", "parallel", "2", "ralph/config.yaml:1: is no valid YAML: did not find expected node content"},
 		{"other problems of the file", "mode: x\n", "parallel", "2", "ralph/config.yaml:1: `mode` must be one of manual, step, semi, autopilot, not `x`"},
 		{"a value that breaks a rule", "", "task.stuck_threshold", "20", "ralph/config.yaml:2: `task.no_progress_turns` must not be below `task.stuck_threshold` (20), or 0 for never, not 5: the warning comes before the stop"},

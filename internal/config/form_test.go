@@ -64,7 +64,7 @@ func TestEditAll(t *testing.T) {
 	if c, wrong := Read(got, nil); err != nil || wrong != nil || c.Agent.Primary != "mine" {
 		t.Errorf("%s%v %v", got, err, wrong)
 	}
-	_, err = EditAll([]byte(file), []Change{{Key: "parallel", Value: "99"}, {Key: "mode", Value: "fast"}, {Key: "task.delay", Value: "1s"}})
+	_, err = EditAll([]byte(file), []Change{{Key: "parallel", Value: "1001"}, {Key: "mode", Value: "fast"}, {Key: "task.delay", Value: "1s"}})
 	list, ok := errors.AsType[*Error](err)
 	if !ok || len(list.Problems) != 2 || list.Problems[0].Key != "parallel" || list.Problems[1].Key != "mode" {
 		t.Errorf("%v", err)

@@ -53,7 +53,7 @@ func (c *Config) topKeys() []key {
 	return []key{
 		{path: "version", v: number[int]{&c.Version, 1, 1}, doc: "the format of this file; always 1"},
 		{path: "mode", v: oneOf(&c.Mode, "manual", "step", "semi", "autopilot"), doc: "`manual`: full speed, stop on the first error; `step`: each task waits for approval; `semi`: a person assigns tasks; `autopilot`: autonomous"},
-		{path: "parallel", v: upTo(&c.Parallel, 1, 64), doc: "agents at work at the same time; `ralph autopilot` uses 3 unless this is set"},
+		{path: "parallel", v: upTo(&c.Parallel, 1, ralph.MostParallel), doc: "agents at work at the same time; `ralph autopilot` uses 3 unless this is set"},
 		{path: "isolation", v: oneOf(&c.Isolation, "none", "worktree", "auto"), doc: "where agents work: in your checkout, in a worktree each, or a worktree only when `parallel` is above 1"},
 		{path: "require_approval_to_start", v: onOff(&c.RequireApprovalToStart), doc: "a start waits until someone approves it"},
 		{path: "base_branch", v: plainText(&c.BaseBranch, checkBranch), doc: "the branch that work starts from and lands on; empty: the one checked out at the start"},

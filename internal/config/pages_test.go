@@ -87,7 +87,7 @@ func TestSchema(t *testing.T) {
 		"budget: {time: 0}", "prices: {m: {input: 1}}", "task: {timeout: 1h30m}", "quality: {max_output: 1MiB}",
 	}
 	bad := []string{
-		"paralel: 1", "parallel: two", "parallel: 65", "mode: x", "task: {timeout: 30}", "task: {timeout: long}",
+		"paralel: 1", "parallel: two", "parallel: 1001", "mode: x", "task: {timeout: 30}", "task: {timeout: long}",
 		"agents: {X: {driver: exec}}", "agents: {x: {driver: magic}}", "prices: {m: {in: 1}}", "budget: {cost: -1}",
 		"quality: {max_output: lots}", "quality: {commands: make}", "version: 2", "merge: {auto: 'yes'}",
 	}
