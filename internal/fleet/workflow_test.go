@@ -3,7 +3,9 @@ package fleet
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -81,19 +83,33 @@ func TestStepIsGivenUp(t *testing.T) {
 	}
 }
 
-// A coordinator of this build goes on with what was begun by an older one: histories of real runs,
-// a step whose worker was killed (kill -9) in the middle, and a lease whose holder was.
+// A coordinator of this build goes on with what was begun by an older one: histories of real runs of every
+// workflow that may be under way while it is replaced. In one a step's worker was killed (kill -9) in the middle, in
+// another one the holder of the lease.
 func TestHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	list, err := filepath.Glob("testdata/histories/*.json")
-	if err != nil || len(list) < 2 {
-		t.Fatalf("histories: %v, %v", list, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	seen := map[string]bool{}
 	for _, name := range list {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []string{stepWorkflow, talkWorkflow, actWorkflow, leaseWorkflow} {
+			seen[w] = seen[w] || regexp.MustCompile(`"name": *"`+w+`"`).Match(b)
+		}
 		r := worker.NewWorkflowReplayer()
 		register(r)
 		if err := r.ReplayWorkflowHistoryFromJSONFile(nil, name); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for w, has := range seen {
+		if !has {
+			t.Errorf("no history of %s", w)
 		}
 	}
 }
