@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -31,6 +30,7 @@ type land struct {
 	server string
 	env    []string
 	procs  map[string]*exec.Cmd
+	inside map[string][]string // what puts a process into the network that it has
 	mu     sync.Mutex
 
 	patience time.Duration // only a hang takes longer
@@ -51,7 +51,7 @@ func newLand(t *testing.T, rules string, tasks int, more ...string) *land {
 	if server == "" {
 		t.Skip("no Temporal server: `make e2e-fleet` builds one and says where it is (RALPH_E2E_TEMPORAL)")
 	}
-	l := &land{t: t, dir: t.TempDir(), procs: map[string]*exec.Cmd{}, patience: 90 * time.Second}
+	l := &land{t: t, dir: t.TempDir(), procs: map[string]*exec.Cmd{}, inside: map[string][]string{}, patience: 90 * time.Second}
 	l.bin = filepath.Join(l.dir, "bin")
 	build := exec.Command("go", "build", "-o", l.bin+"/", "github.com/ralph-loop/ralph/cmd/ralph", "github.com/ralph-loop/ralph/cmd/ralph-fleet")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -145,6 +145,9 @@ func (l *land) ralph(args ...string) string {
 func (l *land) start(who, dir, name string, args ...string) *exec.Cmd {
 	l.t.Helper()
 	c := l.command(dir, name, args...)
+	if into := l.inside[who]; into != nil {
+		c = l.command(dir, into[0], slices.Concat(into[1:], c.Args)...)
+	}
 	log, err := os.OpenFile(l.path(who+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	must(l.t, err)
 	c.Stdout, c.Stderr = log, log
@@ -439,44 +442,15 @@ func TestAsksFromAWorkerSealed(t *testing.T) {
 
 // proxy stands between a worker and its server, and can be cut.
 type proxy struct {
+	*relay
 	address string
-	listen  net.Listener
-	mu      sync.Mutex
-	open    []net.Conn
 }
 
 func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
 	n, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	p := &proxy{address: n.Addr().String(), listen: n}
+	p := &proxy{newRelay(n, func() (net.Conn, error) { return net.Dial("tcp", to) }), n.Addr().String()}
 	t.Cleanup(p.close)
-	go func() {
-		for {
-			in, err := n.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			p.mu.Lock()
-			p.open = append(p.open, in, out)
-			p.mu.Unlock()
-			go func() { _, _ = io.Copy(in, out) }()
-			go func() { _, _ = io.Copy(out, in) }()
-		}
-	}()
 	return p
-}
-
-func (p *proxy) close() {
-	_ = p.listen.Close()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.open {
-		_ = c.Close()
-	}
 }

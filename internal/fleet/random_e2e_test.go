@@ -43,7 +43,7 @@ func program(dir, name string) string {
 	return filepath.Join(os.Getenv("RALPH_E2E_AGENTS"), dir, "node_modules/.bin", name)
 }
 
-// newStorm begins a fleet of n workers, each with a home, settings of git and credentials of its own.
+// newStorm begins a fleet of n workers, each with a home, settings of git, credentials and a network of its own.
 func newStorm(t *testing.T, n, tasks int) *storm {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -80,6 +80,7 @@ func newStorm(t *testing.T, n, tasks int) *storm {
 			env = append(env, "CODEX_HOME="+home)
 		}
 		s.workers[name] = env
+		s.apart(name, s.server, hostOf(t, model.URL))
 		s.begin(name)
 	}
 	return s
@@ -179,6 +180,7 @@ func TestKilledAtRandom(t *testing.T) {
 		t.Log("without Claude Code and Codex: `make e2e-fleet` installs them and says where they are (RALPH_E2E_AGENTS)")
 	}
 	s := newStorm(t, workers, tasks)
+	t.Logf("%d of %d workers have a network of their own", len(s.inside), workers)
 	s.rages("scripted")
 	t.Logf("killed %v; %d plays for %d tasks", s.killed, s.plays(), tasks)
 	if n := s.plays(); n < tasks {
