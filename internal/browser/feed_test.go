@@ -84,6 +84,29 @@ func TestCardsGoFromColumnToColumn(t *testing.T) {
 	}
 }
 
+// The rows of the plan's table are parts of their own: each says what its task does, in place, and goes where it is sorted to.
+func TestRowsOfTheTableComeOneByOne(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, held, "parallel=1")
+	p.plan(three()...)
+	s := p.serve("127.0.0.1:0")
+	x := enter(t, newBrowser(t), s)
+	x.open("/plan?view=table&sort=status")
+	x.is(`window.stays = true`)
+	engine := p.start("autopilot", "--parallel", "1")
+	x.says(`.plan-table tbody tr:has([data-status="active"])`, "I look at the greeting first")
+	touch(t, p, "../go")
+	<-engine.done
+	x.until("all of them done", `document.querySelectorAll('.plan-table tbody tr:has([data-status="done"])').length === 3`)
+	if !x.is(`window.stays && document.querySelectorAll(".plan-table tbody > tr").length === 3`) {
+		t.Error("the page was loaded anew, or rows stand elsewhere")
+	}
+	const rows = `JSON.stringify([...document.querySelectorAll(".plan-table tbody > tr")].map(r => [r.id, r.cells.length, r.cells[1].innerText, r.cells[2].innerText]))`
+	x.is(`sessionStorage.setItem("rows", ` + rows + `), true`)
+	x.open("/plan?view=table&sort=status")
+	x.until("the same rows", `sessionStorage.getItem("rows") === `+rows)
+}
+
 // Each line of the feed comes by itself: what was there stays, and the page that saw them come has what one that is
 // loaded has.
 func TestLinesOfTheFeedComeOneByOne(t *testing.T) {

@@ -22,7 +22,8 @@ func planPage(_ context.Context, r *request) (view.Page, error) {
 	f, list := b.Filter(q)
 	body := view.Section{ID: "plan-body"}
 	if f.View == "table" {
-		body.Body = view.PlanRows(b.Table(list, q))
+		table := b.Table(list, q)
+		body.Body, body.Inner = view.PlanRows(table), view.Rows(table)
 	} else {
 		columns := b.Columns(list, q)
 		body.Body, body.Inner = view.PlanBoard(columns), view.Cards(columns)

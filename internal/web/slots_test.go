@@ -139,6 +139,32 @@ func TestCardsAreSentAlone(t *testing.T) {
 	}
 }
 
+// In the plan's table each task is a part of its own, too: what one agent says sends its row alone.
+func TestRowsAreSentAlone(t *testing.T) {
+	t.Parallel()
+	const address = "/plan?view=table"
+	p := busy(100)
+	x := boardOf(t, p, "shop")
+	words := map[ralph.TaskID]string{"t-0003": "I read the grammar"}
+	before := partsAt(t, x, address, words)
+	words = map[ralph.TaskID]string{"t-0003": "I look at the parser"}
+	said := partsAt(t, x, address, words)
+	if got := differ(before, said); !slices.Equal(got, []string{"row-t-0003"}) {
+		t.Errorf("words of one agent send %v", got)
+	}
+	if one := sizeOf(said, "row-t-0003"); one > mostSent/4 {
+		t.Errorf("words of one agent send %d bytes", one)
+	}
+	p.tell(ralph.TaskEnded{ID: "t-0003", Status: ralph.TaskFailed, Slot: 4})
+	after := partsAt(t, x, address, words)
+	if ended := differ(said, after); !slices.Contains(ended, "row-t-0003") || slices.Contains(ended, "plan-body") {
+		t.Errorf("a task that ends sends %v", ended)
+	}
+	if page := lookAt(x, address).Body.String(); strings.Contains(page, "data-own") || !strings.Contains(page, `<tr id="row-t-0003" data-row`) {
+		t.Error("a whole page has places instead of the rows")
+	}
+}
+
 // A decision sends its own line of the feed, and of the others only where they stand.
 func TestLinesOfTheFeedAreSentAlone(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,14 @@ func Cards(columns []Column) (out []Section) {
 	return out
 }
 
+// Rows are the rows of the table, each sent by itself, as the cards of a board are.
+func Rows(t PlanTable) (out []Section) {
+	for _, c := range t.Rows {
+		out = append(out, Section{ID: "row-" + string(c.ID), Part: true, Row: true, Body: planRow(c)})
+	}
+	return out
+}
+
 func taskAddress(id ralph.TaskID) string { return "/task/" + url.PathEscape(string(id)) }
 
 func elapsed(d time.Duration) string { return ralph.Elapsed(d) }

@@ -36,6 +36,7 @@ type Section struct {
 	Inner []Section // parts of it that are sent by themselves
 	Part  bool      // it is such a part
 	Item  bool      // and an item of a list
+	Row   bool      // or a row of a table
 	Tone  string    // of an item
 }
 
@@ -78,10 +79,15 @@ func Whole(s Section) templ.Component {
 	})
 }
 
-// Alone is a section as it is sent when it changes: of those inside it only where they stand.
+// Alone is a section as it is sent when it changes: of those inside it only where they stand. A row
+// is sent inside a template: outside of a table browsers drop its tags.
 func Alone(s Section) templ.Component {
+	part := Patch(s)
+	if s.Row {
+		part = apart(s)
+	}
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		return Patch(s).Render(context.WithValue(ctx, innerKey{}, inner{s.Inner, false}), w)
+		return part.Render(context.WithValue(ctx, innerKey{}, inner{s.Inner, false}), w)
 	})
 }
 
