@@ -145,7 +145,7 @@ func upperLayers() map[string][]string {
 		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree", "internal/locate"},
 		"internal/trust":       {"R", "internal/config", "internal/git", "internal/git/commits", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},
 		"internal/verify":      {"R", "internal/git", "internal/git/commits", "internal/git/anchor", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace", "internal/policy/replay"},
-		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree", "internal/policy/replay"},
+		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/observe/wanted", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree", "internal/policy/replay"},
 		"internal/screen":      {"R", "internal/action", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
 		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup"},
 		"internal/interceptor": {"R", "internal/approval", "internal/agentsock", "internal/claudehook", "internal/config", "internal/exit", "internal/lookup", "internal/operation", "internal/policy", "internal/proc", "internal/sandbox", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
@@ -159,6 +159,7 @@ func upperLayers() map[string][]string {
 
 		// what surfaces with many views stand on
 		"internal/screen/history": {"R", "internal/chart", "internal/report", "internal/screen", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index"},
+		"internal/observe/wanted": {"R", "internal/step"},
 		"internal/observe/watch":  {"R", "internal/action", "internal/screen/page", "internal/status", "internal/web/index"},
 		"internal/observe/past":   {"R", "internal/observe/watch", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/text", "internal/web/index"},
 	}
@@ -217,13 +218,14 @@ func screenLayers() map[string][]string {
 func fleetLayers() map[string][]string {
 	return map[string][]string{
 		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/labels", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
-		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/seal", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
+		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/seal", "internal/fleet/tail", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
 		"internal/fleet/ident": {"R", "internal/git/push"},
 		"internal/fleet/offer": {"internal/agent", "internal/config", "internal/proc", "internal/workspace"},
 		"internal/fleet/place": {"R", "internal/fleetcmd"},
 		"internal/fleet/lease": {}, "internal/fleet/seal": {"R"},
 		"internal/fleet/metrics": {"R", "internal/proc"},
 		"internal/fleet/note":    {"R", "internal/fleet/seal"},
+		"internal/fleet/tail":    {"R", "internal/observe/wanted", "internal/step"},
 		"cmd/ralph-fleet":        {"internal/cli", "internal/fleetcmd", "internal/fleet", "internal/version", "internal/workspace"},
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/note"
+	"github.com/ralph-loop/ralph/internal/fleet/tail"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
 	"github.com/ralph-loop/ralph/internal/git/info"
@@ -149,7 +150,12 @@ func (c *clone) carry(ctx context.Context, in In, said, attempt string) (Out, er
 	if err != nil {
 		return Out{}, err
 	}
+	hide := func() {}
+	if turn, ok := job.step.(ralph.Turn); ok {
+		hide = c.w.outputs.Show(in.Ref, tail.Source{Attempt: attempt, Repo: in.Repo, Root: c.dir, Task: job.note.Task, Iteration: turn.Iteration})
+	}
 	facts, parts, err := c.do(ctx, in, job, said, anew)
+	hide()
 	if ctx.Err() != nil {
 		return Out{}, context.Cause(ctx)
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleet/note"
 	"github.com/ralph-loop/ralph/internal/fleet/place"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
+	"github.com/ralph-loop/ralph/internal/fleet/tail"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
@@ -67,6 +68,7 @@ type Doer struct {
 	asked   atomic.Pointer[workflow.Execution] // the newest action of a person elsewhere
 	links   sync.Map                           // whether a commit has repositories inside it, by its name
 	places  *place.Places
+	tails   *tail.Tails // turns under way that people look at
 }
 
 var _ hook.Does = (*Doer)(nil)
@@ -121,7 +123,8 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 	d.places = place.New(d, in.Note, func(id ralph.TaskID, words string) error { return fleetcmd.SaveWaits(in.Parts.Root, id, words) })
 	var looks sync.WaitGroup
 	looks.Go(func() { d.places.Run(looking) })
-	return d, func() { stop(); looks.Wait(); d.close(w, people) }, nil
+	untail := d.tail()
+	return d, func() { untail(); stop(); looks.Wait(); d.close(w, people) }, nil
 }
 
 // remote is the address by which all machines reach the repository.
@@ -221,7 +224,9 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 		}
 		over := d.places.Add(id, place.Step{Task: t.ID, Needs: needs, Now: func() fleetcmd.Needs { return d.needsOf(s, t, step) }})
 		var out Out
+		stop := d.follow(t, step, k, id, m)
 		err := outcome(ctx, run, &out)
+		stop()
 		if anew := over(); anew && err != nil && ctx.Err() == nil {
 			continue
 		}
@@ -300,6 +305,9 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 		return nil, err
 	}
 	m.Refs = []string{in.Ref}
+	if turn, ok := step.(ralph.Turn); ok {
+		m.Turn = note.Turn(turn.Iteration, n.Turns)
+	}
 	if err := d.remember(t.ID, *m); err != nil {
 		return nil, err
 	}
@@ -436,6 +444,7 @@ type memory struct {
 	Worker string   `json:"worker,omitempty"`
 	Labels []string `json:"labels,omitempty"` // that it has, as far as they were asked for
 	Refs   []string `json:"refs,omitempty"`
+	Turn   string   `json:"turn,omitempty"` // the folder of the turn under way, among those of the task
 }
 
 func (d *Doer) memoryOf(id ralph.TaskID) string {

@@ -23,6 +23,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
 	"github.com/ralph-loop/ralph/internal/fleet/offer"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
+	"github.com/ralph-loop/ralph/internal/fleet/tail"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -49,6 +50,8 @@ type Worker struct {
 	mu     sync.Mutex
 	clones map[string]*clone // by folder
 	leases map[string]newest // by lease
+
+	outputs tail.Sources
 }
 
 // newest is the newest holder of a lease that a worker has seen.
@@ -171,6 +174,7 @@ func (w *Worker) run(ctx context.Context) error {
 	control.RegisterActivityWithOptions(w.probe, activity.RegisterOptions{Name: probeActivity})
 	control.RegisterActivityWithOptions(w.drained, activity.RegisterOptions{Name: drainActivity})
 	control.RegisterActivityWithOptions(w.listen, activity.RegisterOptions{Name: listenActivity})
+	control.RegisterActivityWithOptions(w.tail, activity.RegisterOptions{Name: tailActivity})
 	seen := worker.New(w.client, seenQueue(base), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 1})
 	seen.RegisterActivityWithOptions(w.probe, activity.RegisterOptions{Name: probeActivity})
 	open := []worker.Worker{control, seen}

@@ -15,11 +15,13 @@ const (
 	talkWorkflow  = "ralph.talk"
 	lookWorkflow  = "ralph.look"
 	actWorkflow   = "ralph.act"
+	tailWorkflow  = "ralph.tail"
 	carryActivity = "ralph.carry"
 	talkActivity  = "ralph.talk"
 	actActivity   = "ralph.act"
 	probeActivity = "ralph.probe"
 	drainActivity = "ralph.drain"
+	tailActivity  = "ralph.tail"
 
 	listenActivity = "ralph.listen"
 )
@@ -97,5 +99,6 @@ func register(r registry) {
 	r.RegisterWorkflowWithOptions(talk, workflow.RegisterOptions{Name: talkWorkflow})
 	r.RegisterWorkflowWithOptions(look, workflow.RegisterOptions{Name: lookWorkflow})
 	r.RegisterWorkflowWithOptions(holdLease, workflow.RegisterOptions{Name: leaseWorkflow})
+	r.RegisterWorkflowWithOptions(showOutput, workflow.RegisterOptions{Name: tailWorkflow})
 	r.RegisterWorkflowWithOptions(act, workflow.RegisterOptions{Name: actWorkflow})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
+	"github.com/ralph-loop/ralph/internal/observe/wanted"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -41,7 +42,8 @@ func NewOutputTail(env workspace.Env, root string) *OutputTail {
 	return &OutputTail{env: env, root: root, heard: map[ralph.TaskID]outputTail{}}
 }
 
-// Words are the last words of each agent that is in the middle of a turn.
+// Words are the last words of each agent that is in the middle of a turn. Who asks for them looks at
+// those turns: the output of one on another machine comes while that goes on.
 func (l *OutputTail) Words(s *ralph.State, engine status.Engine) map[ralph.TaskID]string {
 	out := map[ralph.TaskID]string{}
 	if !engine.Alive {
@@ -49,6 +51,7 @@ func (l *OutputTail) Words(s *ralph.State, engine status.Engine) map[ralph.TaskI
 	}
 	for t := range s.Work() {
 		if !t.Run.TurnAt.IsZero() {
+			wanted.Of(l.root, t.ID).Ask()
 			out[t.ID] = l.hear(t)
 		}
 	}

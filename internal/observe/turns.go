@@ -106,17 +106,34 @@ type Stream struct {
 	rest   string
 	listen *agent.Listener
 	heard  []Piece
+	file   fs.FileInfo // that was read last
+	spec   ralph.AgentSpec
 }
 
 // Follow begins to read an output near its end.
 func (x *Turns) Follow(t *ralph.Task, path string) *Stream {
-	s := &Stream{Path: path}
+	s := &Stream{Path: path, spec: x.tail.spec(t.Run.Agent)}
 	if info, err := os.Stat(path); err == nil {
 		s.Before = max(0, info.Size()-maxStart)
 	}
 	s.at, s.begun = s.Before, s.Before == 0
-	s.listen = agent.Listen(x.tail.spec(t.Run.Agent), func(w ralph.Words) { s.heard = append(s.heard, Piece{w.Kind, w.Text}) })
+	s.open()
 	return s
+}
+
+func (s *Stream) open() {
+	s.listen = agent.Listen(s.spec, func(w ralph.Words) { s.heard = append(s.heard, Piece{w.Kind, w.Text}) })
+}
+
+// anew begins to read another file under the name: the turn has begun again on another machine.
+func (s *Stream) anew(info fs.FileInfo) (said []Piece) {
+	if s.file != nil && (!os.SameFile(s.file, info) || info.Size() < s.at) {
+		said = []Piece{{ralph.WordsResult, "… this turn was lost, and has begun again …"}}
+		s.at, s.begun, s.rest, s.heard = 0, true, "", nil
+		s.open()
+	}
+	s.file = info
+	return said
 }
 
 const (
@@ -127,7 +144,7 @@ const (
 
 // Read is what came since the last look.
 func (s *Stream) Read() ([]Piece, error) {
-	if info, err := os.Stat(s.Path); err == nil && info.Size() <= s.at {
+	if info, err := os.Stat(s.Path); err == nil && info.Size() == s.at && (s.file == nil || os.SameFile(s.file, info)) {
 		return nil, nil
 	}
 	f, err := os.Open(s.Path)
@@ -139,8 +156,9 @@ func (s *Stream) Read() ([]Piece, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the output: %w", err)
 	}
+	said := s.anew(info)
 	if info.Size() <= s.at {
-		return nil, nil
+		return said, nil
 	}
 	if over := info.Size() - s.at - maxRead; over > 0 {
 		s.at, s.begun, s.rest = s.at+over, false, ""
@@ -154,7 +172,7 @@ func (s *Stream) Read() ([]Piece, error) {
 	if !s.begun { // the rest of a line whose beginning was not read
 		_, after, ok := strings.Cut(string(b), "\n")
 		if !ok {
-			return nil, nil
+			return said, nil
 		}
 		b, s.begun = []byte(after), true
 	}
@@ -162,9 +180,9 @@ func (s *Stream) Read() ([]Piece, error) {
 		s.listen.Write(b)
 		heard := s.heard
 		s.heard = nil
-		return heard, nil
+		return append(said, heard...), nil
 	}
-	return s.lines(string(b)), nil
+	return append(said, s.lines(string(b))...), nil
 }
 
 // lines are the whole lines of an output without a protocol.

@@ -41,7 +41,7 @@ func (x *Executor) openRecord(t *ralph.Task, name, prompt string) (*record, erro
 			err = os.WriteFile(filepath.Join(r.dir, promptName), []byte(x.Redact.String(prompt)), 0o600)
 		}
 		if err == nil {
-			r.output, err = redactedOutput(filepath.Join(r.dir, outputName), x.Redact)
+			r.output, err = redactedOutput(filepath.Join(r.dir, OutputName), x.Redact)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("make the folder of the turn: %w", err)
@@ -57,7 +57,7 @@ func OutputOf(root string, id ralph.TaskID, iteration int) string {
 	for try := 2; ; try++ {
 		next := fmt.Sprintf("%s.%d", filepath.Join(root, taskDir(id), strconv.Itoa(iteration)), try)
 		if _, err := os.Stat(next); err != nil {
-			return filepath.Join(dir, outputName)
+			return filepath.Join(dir, OutputName)
 		}
 		dir = next
 	}
@@ -73,7 +73,7 @@ const (
 // sums says what the files in a turn's folder hold.
 func sums(dir string) ([]ralph.FileSum, error) {
 	var of []ralph.FileSum
-	for _, name := range []string{promptName, outputName, summaryName, diffName} {
+	for _, name := range []string{promptName, OutputName, summaryName, diffName} {
 		s, err := records.Sum(dir, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -86,8 +86,9 @@ func sums(dir string) ([]ralph.FileSum, error) {
 	return of, nil
 }
 
-// outputName is the file that has what an agent printed, byte for byte but for secrets.
-const outputName = "output.log"
+// OutputName is the file in the folder of a turn that has what an agent printed, byte for byte but for
+// secrets. It only grows.
+const OutputName = "output.log"
 
 func (r *record) close() error {
 	if err := r.output.Close(); err != nil {

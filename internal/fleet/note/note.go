@@ -19,6 +19,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -190,7 +191,8 @@ func Listed(root, folder string) (turns, files []string) {
 }
 
 // Place writes files that travelled. Only what allowed says may come; a link must not lead it out of
-// the repository.
+// the repository. Who reads one meanwhile sees the old file or the new one whole; one that goes on
+// where the old one ends is the same file made longer, as of an output that somebody follows.
 func Place(root string, files map[string][]byte, allowed func(name string) bool) error {
 	at, err := os.OpenRoot(root)
 	if err != nil {
@@ -203,13 +205,49 @@ func Place(root string, files map[string][]byte, allowed func(name string) bool)
 		}
 		err := at.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o700)
 		if err == nil {
-			err = at.WriteFile(filepath.FromSlash(name), files[name], 0o600)
+			err = put(at, filepath.FromSlash(name), files[name])
 		}
 		if err != nil {
 			return fmt.Errorf("write what travelled: %w", err)
 		}
 	}
 	return nil
+}
+
+func put(at *os.Root, name string, text []byte) error {
+	switch was, err := at.Lstat(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return at.WriteFile(name, text, 0o600)
+	case err != nil:
+		return err
+	case was.Mode().IsRegular() && was.Size() <= int64(len(text)):
+		there, err := at.ReadFile(name)
+		if err == nil && bytes.HasPrefix(text, there) {
+			return lengthen(at, name, text[len(there):])
+		}
+	}
+	if err := at.WriteFile(name+".new", text, 0o600); err != nil {
+		return err
+	}
+	return at.Rename(name+".new", name)
+}
+
+func lengthen(at *os.Root, name string, by []byte) error {
+	f, err := at.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(by)
+	return errors.Join(err, f.Close())
+}
+
+// Turn is the name that the folder of a turn gets, among those that are there already (step).
+func Turn(iteration int, there []string) string {
+	name := strconv.Itoa(iteration)
+	for try := 2; slices.Contains(there, name); try++ {
+		name = fmt.Sprintf("%d.%d", iteration, try)
+	}
+	return name
 }
 
 // ForWorker are the files that may come to a worker.

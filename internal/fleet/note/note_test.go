@@ -73,3 +73,49 @@ func TestFilesHaveTheirPlace(t *testing.T) {
 		t.Error("a hook came to a worker")
 	}
 }
+
+// Who follows an output while the turn goes on reads on where it stood when the turn's files come: the
+// same file, made longer. What is another file has another one's place, and is never there by half.
+func TestFilesGoOn(t *testing.T) {
+	t.Parallel()
+	const name = "ralph/.state/tasks/t-1/1/output.log"
+	for _, tt := range []struct {
+		there, comes string
+		same         bool
+	}{
+		{"", "one\ntwo\n", true}, {"one\n", "one\ntwo\n", true}, {"one\n", "one\n", true}, {"one\ntwo\n", "one\n", false}, {"two\n", "one\ntwo\n", false},
+	} {
+		root := t.TempDir()
+		at := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(tt.there), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.Open(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer before.Close()
+		if err := Place(root, map[string][]byte{name: []byte(tt.comes)}, ForCoordinator("ralph/.state/tasks/t-1")); err != nil {
+			t.Fatal(err)
+		}
+		was, err := before.Stat()
+		is, err2 := os.Stat(at)
+		text, err3 := os.ReadFile(at)
+		if err := errors.Join(err, err2, err3); err != nil || string(text) != tt.comes || os.SameFile(was, is) != tt.same {
+			t.Errorf("%q after %q: %q, the same file: %v, %v", tt.comes, tt.there, text, os.SameFile(was, is), err)
+		}
+		if !tt.same && was.Size() != int64(len(tt.there)) {
+			t.Errorf("%q after %q: who had opened the old one reads the new one", tt.comes, tt.there)
+		}
+	}
+}
+
+// The folder of a turn has the name that the worker gives it.
+func TestTurnFolder(t *testing.T) {
+	t.Parallel()
+	for want, there := range map[string][]string{"5": {"4", "5.compact"}, "5.2": {"5"}, "5.3": {"5", "5.2", "6"}} {
+		if got := Turn(5, there); got != want {
+			t.Errorf("beside %v it is %s, want %s", there, got, want)
+		}
+	}
+}
