@@ -280,6 +280,7 @@ func (c *clone) do(ctx context.Context, in In, j *job, said string, anew bool) (
 	pc := j.policy
 	parts.Bound(&pc, env.Environ)
 	x := parts.Executor(env, pc, nil)
+	x.Now = func() time.Time { return time.Now().Add(in.Ahead) }
 	x.Setup.Copy = nil // what git does not have is not sent to other machines
 	x.DiskSpace = func() error { return workspace.DiskSpace(c.dir) }
 	x.Journal = &line{client: c.w.client, queue: coordinatorQueue(in.Base, in.Journal), id: said, task: j.note.Task, beat: in.Beat, state: j.note.State}

@@ -286,7 +286,7 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 	}
 	in := In{
 		Repo: d.url, Ref: ident.In(d.journal, k), Commit: commit, Journal: d.journal, Task: string(t.ID), Step: step.StepName(), Base: d.server.queue(),
-		Queue: anyQueue(d.server.queue()), Labels: needs.Labels, Lease: d.hold.number(), Held: d.hold.id, Limit: longest, Beat: d.beat, Patient: patient,
+		Queue: anyQueue(d.server.queue()), Labels: needs.Labels, Ahead: d.hold.clock(), Lease: d.hold.number(), Held: d.hold.id, Limit: longest, Beat: d.beat, Patient: patient,
 	}
 	if needs.Agent != "" {
 		in.Queue = agentQueue(d.server.queue(), needs.Agent)

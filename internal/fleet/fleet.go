@@ -56,6 +56,7 @@ type In struct {
 	Beat    time.Duration // a worker that is not heard of for so long is lost
 	Patient time.Duration // how long the preferred worker may take to begin
 	Labels  []string      `json:",omitempty"` // that the worker must have
+	Ahead   time.Duration `json:",omitempty"` // how far the coordinator's clock is before the server's
 }
 
 // Out is what came of a step: a commit, likewise.

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/ralph-loop/ralph/internal/fleet/clock"
 	"github.com/ralph-loop/ralph/internal/fleet/lease"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/git/push"
@@ -42,7 +43,9 @@ type hold struct {
 	fence  *push.Fence
 	end    func() // of keeping it
 
-	mu   sync.Mutex
+	mu    sync.Mutex
+	ahead time.Duration // how far the clock here is before the server's
+
 	has  lease.Tenure
 	lost error
 	tell func(error)
@@ -176,8 +179,11 @@ func (h *hold) every() time.Duration { return h.claim.Lasts / asksOf }
 func (h *hold) ask(ctx context.Context, c lease.Claim) (out lease.Tenure, err error) {
 	told := false
 	for {
-		out, err = h.once(ctx, c)
-		if err == nil {
+		before := time.Now()
+		if out, err = h.once(ctx, c); err == nil {
+			h.mu.Lock()
+			h.ahead = clock.Apart(before, time.Now(), out.At)
+			h.mu.Unlock()
 			return out, nil
 		}
 		if !told && !away(err) && ctx.Err() == nil {
@@ -266,6 +272,13 @@ func (h *hold) ended() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lost
+}
+
+// clock is how far the clock here is before the server's, as the newest answer told.
+func (h *hold) clock() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ahead
 }
 
 // number is that of the lease: a session has one.

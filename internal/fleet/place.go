@@ -170,8 +170,10 @@ func (d *Doer) Replace(ctx context.Context, id string, now fleetcmd.Needs) bool 
 // Tell implements place.Server.
 func (d *Doer) Tell(ctx context.Context, w fleetcmd.Worker, list []string) error {
 	base := d.server.queue()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // by this clock: a limit at the server would be compared with the worker's
+	defer cancel()
 	run, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: base + "/listen/" + rand.Text(), TaskQueue: coordinatorQueue(base, d.journal), WorkflowExecutionTimeout: time.Minute,
+		ID: base + "/listen/" + rand.Text(), TaskQueue: coordinatorQueue(base, d.journal),
 	}, lookWorkflow, Look{Activity: listenActivity, Queue: controlQueue(base, w.Name), Labels: list, Patient: patient})
 	if err != nil {
 		return err

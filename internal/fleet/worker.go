@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/clock"
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
 	"github.com/ralph-loop/ralph/internal/fleet/offer"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
@@ -228,6 +229,7 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 	}
 	began := time.Now()
 	attempt := activity.GetInfo(ctx)
+	in.Ahead = clock.Shift(in.Ahead, attempt.StartedTime, began) // from now on of the clock here
 	stop := beat(ctx, in.Beat)
 	defer stop()
 	select {
@@ -243,6 +245,9 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 		return Out{}, context.Cause(ctx)
 	}
 	w.say("%s of %s begins (attempt %d)", in.Step, in.Task, attempt.Attempt)
+	if in.Ahead != 0 {
+		w.say("the clock of its coordinator is %s before the one here: its times are counted by that", in.Ahead.Round(time.Second))
+	}
 	ended := w.server.meters.Step(in.Step)
 	defer func() {
 		ended(err)
