@@ -222,7 +222,7 @@ func fleetLayers() map[string][]string {
 		"internal/fleet/ident": {"R", "internal/git/push"},
 		"internal/fleet/clock": {},
 		"internal/fleet/offer": {"internal/agent", "internal/config", "internal/proc", "internal/workspace"},
-		"internal/fleet/place": {"R", "internal/fleetcmd"},
+		"internal/fleet/place": {"R", "internal/fleetcmd", "internal/git"},
 		"internal/fleet/lease": {}, "internal/fleet/seal": {"R"},
 		"internal/fleet/metrics": {"R", "internal/proc"},
 		"internal/fleet/note":    {"R", "internal/fleet/seal"},

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -205,7 +204,7 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 		return nil, err
 	}
 	id := ident.Workflow(d.server.queue(), d.journal, t.ID, k)
-	m := d.remembered(t.ID)
+	m := place.Remembered(d.in.Parts.Root, t.ID)
 	for {
 		want := d.needsOf(s, t, step)
 		var needs fleetcmd.Needs
@@ -263,7 +262,7 @@ func (d *Doer) attach(ctx context.Context, id string, want fleetcmd.Needs) (run 
 }
 
 // begin sends the worktree and all that the step depends on, and starts its workflow.
-func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *memory, needs fleetcmd.Needs) (client.WorkflowRun, error) {
+func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *place.Memory, needs fleetcmd.Needs) (client.WorkflowRun, error) {
 	repo, err := d.in.Parts.Repo.Tree(filepath.Join(d.in.Parts.Root, filepath.FromSlash(t.Run.Worktree.Dir)))
 	if err != nil {
 		return nil, err
@@ -308,7 +307,7 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 	if turn, ok := step.(ralph.Turn); ok {
 		m.Turn = note.Turn(turn.Iteration, n.Turns)
 	}
-	if err := d.remember(t.ID, *m); err != nil {
+	if err := place.Remember(d.in.Parts.Root, t.ID, *m); err != nil {
 		return nil, err
 	}
 	memo, err := memoOf(needs, d.seal)
@@ -377,7 +376,7 @@ func (d *Doer) giveUp(id string) error {
 // take brings what came of a step: files of the turn, the worktree as it is there, the facts.
 // It may be done again after a crash. A step that was begun just now has its outcome from this lease, one
 // that was found from this or one before.
-func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m memory, begun bool) ([]ralph.Fact, error) {
+func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m place.Memory, begun bool) ([]ralph.Fact, error) {
 	if ident.KeyOf(out.Ref) != k || !strings.HasPrefix(out.Ref, ident.Refs(d.journal)) {
 		return nil, fmt.Errorf("worker %s answers with %s, which is none of this step's", out.Worker, out.Ref)
 	}
@@ -388,7 +387,7 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 	if err := d.refs().Bring(ctx, out.Ref, out.Commit); err != nil {
 		return nil, err
 	}
-	place, sealed, err := carry.Unpack(ctx, repo, out.Commit)
+	at, sealed, err := carry.Unpack(ctx, repo, out.Commit)
 	if err != nil {
 		return nil, err
 	}
@@ -410,16 +409,16 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 	if err := note.Place(d.in.Parts.Root, n.Files, note.ForCoordinator(filepath.ToSlash(stepping.RecordsOf(t.ID)))); err != nil {
 		return nil, err
 	}
-	place.Branch = t.Run.Worktree.Branch
+	at.Branch = t.Run.Worktree.Branch
 	is, err := carry.Look(ctx, repo)
-	if err != nil || is != place { // a check leaves files as they are, most often
-		if err := carry.Become(ctx, repo, place); err != nil {
+	if err != nil || is != at { // a check leaves files as they are, most often
+		if err := carry.Become(ctx, repo, at); err != nil {
 			return nil, err
 		}
 		is, err = carry.Look(ctx, repo)
 	}
-	if err != nil || is.Tree != place.Tree {
-		return nil, errors.Join(err, fmt.Errorf("the worktree of %s is %s here and %s at worker %s: git changes its files otherwise there (core.autocrlf, filters)", t.ID, is.Tree, place.Tree, out.Worker))
+	if err != nil || is.Tree != at.Tree {
+		return nil, errors.Join(err, fmt.Errorf("the worktree of %s is %s here and %s at worker %s: git changes its files otherwise there (core.autocrlf, filters)", t.ID, is.Tree, at.Tree, out.Worker))
 	}
 	for i, f := range facts {
 		switch f := f.(type) {
@@ -435,41 +434,7 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m mem
 		}
 	}
 	m.Worker = out.Worker
-	return facts, d.remember(t.ID, m)
-}
-
-// memory is what the coordinator keeps of a task: who has its worktree, and the refs that
-// nobody needs once the outcome is written.
-type memory struct {
-	Worker string   `json:"worker,omitempty"`
-	Labels []string `json:"labels,omitempty"` // that it has, as far as they were asked for
-	Refs   []string `json:"refs,omitempty"`
-	Turn   string   `json:"turn,omitempty"` // the folder of the turn under way, among those of the task
-}
-
-func (d *Doer) memoryOf(id ralph.TaskID) string {
-	return filepath.Join(d.in.Parts.Root, "ralph/.state/fleet", strings.ReplaceAll(string(id), ":", "-")+".json")
-}
-
-func (d *Doer) remembered(id ralph.TaskID) (m memory) {
-	if b, err := os.ReadFile(d.memoryOf(id)); err != nil || json.Unmarshal(b, &m) != nil {
-		return memory{} // then any worker will do
-	}
-	return m
-}
-
-func (d *Doer) remember(id ralph.TaskID, m memory) error {
-	b, err := json.Marshal(m)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(d.memoryOf(id)), 0o700)
-	}
-	if err == nil {
-		err = git.WriteFile(d.memoryOf(id), string(b))
-	}
-	if err != nil {
-		return fmt.Errorf("remember where %s is worked on: %w", id, err)
-	}
-	return nil
+	return facts, place.Remember(d.in.Parts.Root, t.ID, m)
 }
 
 // answered waits until the server has the answer to whoever did something from elsewhere last: it may
@@ -503,5 +468,5 @@ func (d *Doer) close(steps, people worker.Worker) {
 	if err != nil {
 		d.in.Note("refs below %s stay at the remote until the next session ends: %v", ident.Refs(d.journal), err)
 	}
-	_ = os.RemoveAll(filepath.Dir(d.memoryOf("x"))) // who has which worktree says nothing any more
+	place.Forget(d.in.Parts.Root) // who has which worktree says nothing any more
 }

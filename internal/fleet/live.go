@@ -18,6 +18,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/ident"
+	"github.com/ralph-loop/ralph/internal/fleet/place"
 	"github.com/ralph-loop/ralph/internal/fleet/tail"
 	"github.com/ralph-loop/ralph/internal/observe/wanted"
 	stepping "github.com/ralph-loop/ralph/internal/step"
@@ -102,7 +103,7 @@ func (d *Doer) whoHas(ctx context.Context, id string) (string, error) {
 
 // follow has the output of a turn come while it is under way and somebody looks. What stands in the
 // way of that is none of the turn's business. When stop returns, its files may come.
-func (d *Doer) follow(t *ralph.Task, step ralph.Step, k, id string, m memory) (stop func()) {
+func (d *Doer) follow(t *ralph.Task, step ralph.Step, k, id string, m place.Memory) (stop func()) {
 	if _, ok := step.(ralph.Turn); !ok || m.Turn == "" || !slices.Contains(m.Refs, ident.In(d.journal, k)) {
 		return func() {} // the last: it was begun by a coordinator before this version
 	}
