@@ -60,7 +60,7 @@ func pureLayers() map[string][]string {
 		"internal/workers":       {"R", "internal/text"},
 		"internal/report":        {"R", "internal/action", "internal/policy", "internal/text", "internal/workers"},
 		"internal/services":      {"R", "internal/action", "internal/policy", "internal/report", "internal/text"},
-		"internal/status":        {"R", "internal/action", "internal/report", "internal/services", "internal/text"},
+		"internal/status":        {"R", "internal/action", "internal/report", "internal/services", "internal/text", "internal/workers"},
 		"internal/sessionreport": {"R", "internal/action", "internal/chart", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
 		"internal/signature":     {"R", "internal/text"},
 		"internal/specdoc":       {"R", "internal/report", "internal/specfile", "internal/text"},
@@ -129,7 +129,7 @@ func upperLayers() map[string][]string {
 		"internal/web/draw":   {},
 		"internal/web/index":  {"R", "internal/follow", "internal/report", "internal/text"},
 		"internal/web/live":   {"internal/text"},
-		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup"},
+		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup", "internal/workers"},
 		"internal/web/markup": {"internal/lazyregexp", "internal/text"}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {"internal/text"},
 		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index"},
@@ -141,13 +141,13 @@ func upperLayers() map[string][]string {
 		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step", "internal/thread"},
 		"internal/recovery":    {"R", "internal/action", "internal/git/registry", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
 		"internal/whatif":      {"R", "internal/advice", "internal/approval", "internal/config", "internal/journal", "internal/policy", "internal/report", "internal/signature", "internal/text", "internal/thread", "internal/workspace", "internal/policy/replay"},
-		"internal/backend":     {"R", "internal/queue", "internal/action", "internal/config", "internal/exit", "internal/journal", "internal/keymap", "internal/person", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/views", "internal/workspace"},
+		"internal/backend":     {"R", "internal/queue", "internal/action", "internal/config", "internal/exit", "internal/journal", "internal/keymap", "internal/person", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/views", "internal/workspace", "internal/observe"},
 		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree", "internal/locate"},
 		"internal/trust":       {"R", "internal/config", "internal/git", "internal/git/commits", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},
 		"internal/verify":      {"R", "internal/git", "internal/git/commits", "internal/git/anchor", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace", "internal/policy/replay"},
-		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/observe/wanted", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree", "internal/policy/replay"},
+		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/observe/wanted", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree", "internal/policy/replay", "internal/workers"},
 		"internal/screen":      {"R", "internal/action", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
-		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup"},
+		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup", "internal/workers"},
 		"internal/interceptor": {"R", "internal/approval", "internal/agentsock", "internal/claudehook", "internal/config", "internal/exit", "internal/lookup", "internal/operation", "internal/policy", "internal/proc", "internal/sandbox", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
 		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/coverage", "internal/forge", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/push", "internal/interceptor", "internal/livingdocs", "internal/model", "internal/notify", "internal/outgoing", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/shim", "internal/signature", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree", "internal/outbox", "internal/specfile", "internal/tracker", "internal/tracker/ado", "internal/tracker/github", "internal/tracker/jira"},
 		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/coverage", "internal/follow", "internal/check", "internal/git/info", "internal/git", "internal/git/commits", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/tracker", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
@@ -173,7 +173,7 @@ func commandLayers() map[string][]string {
 		"internal/cli/setup":    {"R", "internal/agent", "internal/agentcheck", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/info", "internal/measure", "internal/notice", "internal/notify", "internal/proc", "internal/text", "internal/trust", "internal/views", "internal/workspace"},
 		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
 		"internal/cli/plumbing": {"R", "internal/agent/api", "internal/agentsock", "internal/claudehook", "internal/cli/flags", "internal/demo", "internal/exit", "internal/interceptor", "internal/mcp", "internal/sandbox", "internal/workspace"},
-		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/labels", "internal/session", "internal/workspace"},
+		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/labels", "internal/session", "internal/workspace", "internal/action"},
 		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/fleetcmd", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
 		"cmd/ralph":             {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
@@ -210,7 +210,7 @@ func screenLayers() map[string][]string {
 		"internal/ui/draw":  {"internal/action", "internal/text"},
 		"internal/ui/tty":   {"internal/text"},
 		"internal/ui/watch": {"R", "internal/action", "internal/backend", "internal/observe", "internal/person", "internal/status", "internal/ui/panes", "internal/workspace"},
-		"internal/ui/panes": {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace"},
+		"internal/ui/panes": {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace", "internal/workers"},
 	}
 }
 
@@ -218,7 +218,7 @@ func screenLayers() map[string][]string {
 func fleetLayers() map[string][]string {
 	return map[string][]string{
 		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/labels", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
-		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/clock", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/seal", "internal/fleet/tail", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace"},
+		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/clock", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/seal", "internal/fleet/tail", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace", "internal/workers"},
 		"internal/fleet/ident": {"R", "internal/git/push"},
 		"internal/fleet/clock": {},
 		"internal/fleet/offer": {"internal/agent", "internal/config", "internal/proc", "internal/workspace"},

@@ -30,6 +30,8 @@ const (
 	Plan   Subject = "plan" // the plan of the current spec; no ID
 	// Service is one that progress is sent to.
 	Service Subject = "service"
+	// Worker is one of a fleet, on any machine.
+	Worker Subject = "worker"
 )
 
 // Named reports whether what the subject is has IDs.
@@ -81,8 +83,10 @@ type Context struct {
 	Usual  ralph.Allowance // task.max_iterations and task.timeout: of a task that says none itself
 	Carry  bool            // agent mode left a session to be resumed (ralph/.agent-session)
 	Specs  []string        // files in ralph/specs
-	By     string          // the surface, for rules: cli, web, ui
-	Cause  string          // the surface in words, for what changes an engine's course: the dashboard
+	// Workers are those of the fleet that take steps of the coordinator at work.
+	Workers []string
+	By      string // the surface, for rules: cli, web, ui
+	Cause   string // the surface in words, for what changes an engine's course: the dashboard
 	// SpecPriority is what a spec of ralph/specs says about its own priority; nil: nobody looks.
 	SpecPriority func(file string) (int, error)
 	Keys         Keys // that a person chose
@@ -153,7 +157,7 @@ type definition struct {
 
 // verbs is the table. It is made once: each command takes its words from it at every start.
 var verbs = sync.OnceValue(func() []definition {
-	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), threadVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs(), serviceVerbs())
+	return slices.Concat(engineVerbs(), startVerbs(), taskVerbs(), threadVerbs(), repairVerbs(), planVerbs(), gateVerbs(), inboxVerbs(), serviceVerbs(), workerVerbs())
 })
 
 // Action is a row of the table for those who list it.

@@ -19,6 +19,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/keymap"
+	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/queue"
 	"github.com/ralph-loop/ralph/internal/recovery"
@@ -44,6 +45,7 @@ type Repository struct {
 
 	mu     sync.Mutex
 	around around
+	fleet  observe.Fleet
 }
 
 // around is what actions are offered by beside the journal: it is looked at rarely.
@@ -80,7 +82,7 @@ func (b *Repository) Context() action.Context {
 	}
 	return action.Context{
 		Engine: b.journal.Holder() != nil, Now: b.journal.Now(), Usual: b.around.usual, Carry: b.around.carry,
-		Specs: b.around.specs, Keys: b.around.keys, By: b.surface.By, Cause: b.surface.Cause, ID: workspace.NewID, SpecPriority: b.specPriority,
+		Specs: b.around.specs, Workers: b.fleet.Now(b.journal, b.journal.Now()).Drainable(), Keys: b.around.keys, By: b.surface.By, Cause: b.surface.Cause, ID: workspace.NewID, SpecPriority: b.specPriority,
 	}
 }
 

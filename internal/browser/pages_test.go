@@ -8,10 +8,13 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/ralph-loop/ralph/internal/workers"
 )
 
 // settling plays a run that comes to rest with something of everything: a task that is
@@ -90,6 +93,7 @@ func (p *place) addresses() [][2]string {
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	p, s := settled(t)
+	p.workers()
 	x := enter(t, newBrowser(t), s)
 	complaints := x.complaints()
 	axe := axeScript(t)
@@ -98,6 +102,9 @@ func TestEveryPage(t *testing.T) {
 		x.theme("light")
 		x.open(page[1])
 		x.until("the page", `document.readyState === "complete" && document.querySelector("main h1")`)
+		if page[0] == "overview" {
+			x.until("the workers", `document.querySelectorAll("#workers .worker").length === 3`)
+		}
 		if twice := x.text(`[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i).join(" ")`); twice != "" {
 			t.Errorf("%s: more than one element is called %s: a patch would mix them up", page[0], twice)
 		}
@@ -113,6 +120,31 @@ func TestEveryPage(t *testing.T) {
 	if list := complaints(); len(list) > 0 {
 		t.Errorf("the browser complains:\n%s", strings.Join(list, "\n"))
 	}
+}
+
+// workers writes what a coordinator would: its pages are those of any engine but for that.
+func (p *place) workers() {
+	p.t.Helper()
+	var now struct {
+		Engine struct{ Pid int } `json:"engine"`
+	}
+	if err := json.Unmarshal([]byte(p.ralph("status", "--json")), &now); err != nil {
+		p.t.Fatal(err)
+	}
+	at := time.Now()
+	b, err := json.Marshal(workers.Moment{
+		At: at, Until: at.Add(time.Hour), Pid: now.Engine.Pid,
+		Workers: []workers.Worker{
+			{Name: "east", State: workers.Draining, Agents: []string{"claude"}, Slots: 2, Busy: 1, Version: "v1.0.0", Heard: at},
+			{Name: "north", State: workers.Ready, Agents: []string{"claude", "codex"}, Labels: []string{"gpu"}, Slots: 4, Busy: 1, Version: "v1.0.0", Heard: at, Wrong: []string{"is another version of ralph and gets no steps of this one: install v1.0.1 there"}},
+			{Name: "south", State: workers.Lost, Agents: []string{"claude"}, Slots: 2, Version: "v1.0.0", Heard: at.Add(-time.Minute)},
+		},
+		Steps: []workers.Step{{Task: "t-0004", Worker: "north", Attempt: 2, Trouble: "activity heartbeat timeout"}},
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.write(workers.File, string(b))
 }
 
 // tooWide is what makes a page scroll sideways, "" when it does not.

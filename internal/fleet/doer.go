@@ -122,8 +122,8 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 	d.places = place.New(d, in.Note, func(id ralph.TaskID, words string) error { return fleetcmd.SaveWaits(in.Parts.Root, id, words) })
 	var looks sync.WaitGroup
 	looks.Go(func() { d.places.Run(looking) })
-	untail := d.tail()
-	return d, func() { untail(); stop(); looks.Wait(); d.close(w, people) }, nil
+	untail, blind := d.tail(), d.onlook(ctx)
+	return d, func() { blind(); untail(); stop(); looks.Wait(); d.close(w, people) }, nil
 }
 
 // remote is the address by which all machines reach the repository.

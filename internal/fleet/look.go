@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -26,6 +27,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/carry"
 	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/workers"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -101,8 +103,8 @@ type seen struct {
 	At time.Time `json:"last_seen"`
 }
 
-// workers are those that the server has heard of in the last minutes.
-func workers(ctx context.Context, c client.Client, base string) ([]seen, error) {
+// pollers are the workers that the server has heard of in the last minutes, each as it stood last.
+func pollers(ctx context.Context, c client.Client, base string) ([]seen, error) {
 	there, err := c.DescribeTaskQueue(ctx, seenQueue(base), enums.TASK_QUEUE_TYPE_ACTIVITY)
 	if err != nil {
 		return nil, fmt.Errorf("ask the server for its workers: %w", err)
@@ -114,13 +116,37 @@ func workers(ctx context.Context, c client.Client, base string) ([]seen, error) 
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, func(a, b seen) int {
-		if a.Name != b.Name {
-			return strings.Compare(a.Name, b.Name)
+	return newestOf(list), nil
+}
+
+// newestOf is each worker as it stood last: its newest start, and of that how far it is to its end. The questions of
+// one start end in no order.
+func newestOf(list []seen) []seen {
+	rank := func(s seen) int { return slices.Index([]workers.State{"", workers.Draining, workers.Ended}, s.State) }
+	newest := map[[2]string]time.Time{} // of a start
+	for _, s := range list {
+		if of := [2]string{s.Name, s.Run}; s.At.After(newest[of]) {
+			newest[of] = s.At
 		}
-		return b.At.Compare(a.At)
+	}
+	for i, s := range list {
+		list[i].At = newest[[2]string{s.Name, s.Run}]
+	}
+	slices.SortFunc(list, func(a, b seen) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), b.At.Compare(a.At), strings.Compare(a.Run, b.Run), rank(b)-rank(a))
 	})
-	return slices.CompactFunc(list, func(a, b seen) bool { return a.Name == b.Name }), nil
+	return slices.CompactFunc(list, func(a, b seen) bool { return a.Name == b.Name })
+}
+
+// wrong is why a worker gets no steps of this version and this key.
+func (s seen) wrong(key, version string) (out []string) {
+	if s.Revision != revision() {
+		out = append(out, "is another version of ralph and gets no steps of this one: install "+version+" there")
+	}
+	if s.Key != key {
+		out = append(out, "has another "+seal.KeyVar+" than this machine")
+	}
+	return out
 }
 
 // underWay are the steps that are carried out or wait.
@@ -211,12 +237,14 @@ func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (f
 	}
 	defer c.Close()
 	v := fleetcmd.View{Address: s.address(), Namespace: s.namespace()}
-	list, err := workers(ctx, c, s.queue())
+	list, err := pollers(ctx, c, s.queue())
 	if err != nil {
 		return v, err
 	}
 	for _, w := range list {
-		v.Workers = append(v.Workers, w.view(k, env.Version))
+		if w.State != workers.Ended {
+			v.Workers = append(v.Workers, w.view(k, env.Version))
+		}
 	}
 	if v.Coordinators, err = coordinators(ctx, c, s); err != nil {
 		return v, err
@@ -234,14 +262,7 @@ func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (f
 
 // view is a worker for whoever looks from here, with why it gets no steps of this version and this key.
 func (s seen) view(k seal.Sealer, version string) fleetcmd.Worker {
-	f := fleetcmd.Worker{Name: s.Name, Agents: s.Agents, Labels: s.Labels, Slots: s.Slots, Version: s.Version, Versions: s.Versions, Pid: s.Pid, Seen: s.At, Run: s.Run}
-	if s.Revision != revision() {
-		f.Wrong = append(f.Wrong, "is another version of ralph and gets no steps of this one: install "+version+" there")
-	}
-	if s.Key != k.Fingerprint() {
-		f.Wrong = append(f.Wrong, "has another "+seal.KeyVar+" than this machine")
-	}
-	return f
+	return fleetcmd.Worker{Name: s.Name, State: string(s.State), Agents: s.Agents, Labels: s.Labels, Slots: s.Slots, Version: s.Version, Versions: s.Versions, Pid: s.Pid, Seen: s.At, Run: s.Run, Wrong: s.wrong(k.Fingerprint(), version)}
 }
 
 // Ask implements fleetcmd.Fleet: it drains or tries one worker.

@@ -150,10 +150,12 @@ func stale(there *workflowservice.DescribeWorkflowExecutionResponse, k seal.Seal
 
 // Workers implements place.Server.
 func (d *Doer) Workers(ctx context.Context) ([]fleetcmd.Worker, error) {
-	there, err := workers(ctx, d.client, d.server.queue())
-	list := make([]fleetcmd.Worker, len(there))
-	for i, w := range there {
-		list[i] = w.view(d.seal, d.in.Env.Version)
+	there, err := pollers(ctx, d.client, d.server.queue())
+	list := []fleetcmd.Worker{}
+	for _, w := range there {
+		if w.State == "" { // else it takes no more steps
+			list = append(list, w.view(d.seal, d.in.Env.Version))
+		}
 	}
 	return list, err
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/workers"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -42,6 +43,7 @@ type Worker struct {
 	drain  context.CancelFunc // takes no more steps
 	asked  context.Context    // over once it is to end
 	hands  chan struct{}      // one for each slot
+	me     announced
 
 	work context.Context // of steps: over once they are to end at once
 
@@ -74,6 +76,7 @@ type announced struct {
 	Run      string   `json:"run,omitempty"` // no other start of it has the same
 
 	Versions map[string]string `json:"agent_versions,omitempty"` // by agent
+	State    workers.State     `json:"state,omitempty"`          // "": it takes steps
 }
 
 // mostSaid bounds what a worker says of itself: the server takes no more.
@@ -114,6 +117,7 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 		return err
 	}
 	me.Key = k.Fingerprint()
+	w.me = me
 	if w.server.meters, err = metrics.New(ctx, env.Environ, metrics.Part{Service: "ralph-worker", ID: o.Name, Version: env.Version}, w.say); err != nil {
 		return err
 	}
@@ -188,6 +192,7 @@ func (w *Worker) run(ctx context.Context) error {
 	w.say("worker %s: %s, agents %s, labels %s, for %s at %s (namespace %s)", w.o.Name, text.Count(w.o.Slots, "slot"), strings.Join(w.o.Agents, ", "), strings.Join(w.o.Labels, ", "), strings.Join(w.o.Repos, ", "), w.server.address(), w.server.namespace())
 	<-asked.Done()
 	w.say("takes no more steps; %s under way", text.Count(len(w.hands), "step"))
+	defer w.leaving(ctx)()
 	limit := time.AfterFunc(w.o.Drain, cut)
 	defer limit.Stop()
 	hard := make(chan struct{})

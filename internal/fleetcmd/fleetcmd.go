@@ -98,6 +98,7 @@ type Coordinator struct {
 // Worker is one worker.
 type Worker struct {
 	Name    string    `json:"name"`
+	State   string    `json:"state,omitempty"` // "draining": it takes no more steps
 	Agents  []string  `json:"agents"`
 	Labels  []string  `json:"labels,omitempty"` // none: it is older than labels
 	Slots   int       `json:"slots"`
@@ -291,7 +292,11 @@ func ShowWorkers(w io.Writer, list []Worker, now time.Time) {
 		fmt.Fprintln(w, "no worker has been seen in the last minutes; on a machine with an agent: ralph worker --repo ADDRESS")
 	}
 	for _, x := range list {
-		fmt.Fprintf(w, "  %-16s %s, %s, ralph %s, seen %s ago\n", text.Visible(x.Name), text.Count(x.Slots, "slot"), text.Visible(x.offers()), text.Visible(x.Version), now.Sub(x.Seen).Round(time.Second))
+		state := ""
+		if x.State != "" {
+			state = ", " + text.Visible(x.State)
+		}
+		fmt.Fprintf(w, "  %-16s %s, %s, ralph %s, seen %s ago%s\n", text.Visible(x.Name), text.Count(x.Slots, "slot"), text.Visible(x.offers()), text.Visible(x.Version), now.Sub(x.Seen).Round(time.Second), state)
 		if len(x.Labels) > 0 {
 			fmt.Fprintf(w, "    labels %s\n", text.Visible(strings.Join(x.Labels, ", ")))
 		}

@@ -10,10 +10,12 @@ import (
 )
 
 // Engine is who works on the repository now, by the session lock.
-func Engine(j *journal.File) status.Engine {
+func Engine(j *journal.File) status.Engine { return engine(j, new(Fleet)) }
+
+func engine(j *journal.File, fleet *Fleet) status.Engine {
 	owner := j.Holder()
 	if owner == nil {
 		return status.Engine{Carry: j.Carries()}
 	}
-	return status.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host}
+	return status.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host, Fleet: fleet.Now(j, j.Now())}
 }

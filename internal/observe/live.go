@@ -16,8 +16,9 @@ import (
 type Live struct {
 	journal *journal.File
 
-	mu   sync.Mutex
-	tail *OutputTail
+	mu    sync.Mutex
+	tail  *OutputTail
+	fleet Fleet
 }
 
 // NewLive looks at a journal that is open; Close closes it.
@@ -47,7 +48,7 @@ func (l *Live) Trouble() string {
 func (l *Live) Engine(s *ralph.State) status.Engine {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := Engine(l.journal)
+	e := engine(l.journal, &l.fleet)
 	e.Words = l.tail.Words(s, e)
 	return e
 }

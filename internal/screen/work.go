@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Work is one agent at work, or work that waits: what holds a slot, or is done in the checkout.
@@ -21,6 +22,7 @@ type Work struct {
 	Of        int // iterations that it may take; 0 where nobody said
 	Progress  int // percent
 	Turn      time.Time
+	Worker    string // of a fleet that it is on: "on north"; "" for this machine
 	State     WorkState
 	Words     string // the agent's last words, or what is done for it meanwhile
 	Doing     bool   // the words are what is done for it meanwhile
@@ -106,7 +108,7 @@ func (w Work) stands(s *ralph.State, engine status.Engine, now time.Time, waits 
 	if doing != "" {
 		w.Words, w.Doing = doing, true // what its agent said is over
 	}
-	w.Turn = t.Run.TurnAt
+	w.Turn, w.Worker = t.Run.TurnAt, text.SafeLine(engine.Fleet.Where(w.At))
 	wait, held := waits[w.At]
 	asks := slices.ContainsFunc(s.Approvals, func(g *ralph.Approval) bool { return g.Task == w.At && g.Answerable(engine.Alive, now) })
 	switch {

@@ -143,9 +143,10 @@ func parallelStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 			line("Slots", "%d of %d busy", len(busy), n)
 		}
 		for _, r := range busy {
-			line(fmt.Sprintf("Slot %d", r.Slot), "%s", slotWords(r, now))
+			line(fmt.Sprintf("Slot %d", r.Slot), "%s%s", slotWords(r, now), engine.Fleet.Beside(r.at))
 			said(line, engine, r.at)
 		}
+		engine.Fleet.Tell(line, now)
 	}
 	c := s.Session.Count
 	if pending := report.MergesPending(s); pending+c.MergesClean+c.MergesResolved > 0 {

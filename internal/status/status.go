@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/workers"
 )
 
 // Engine is what is known of the process that works in the repository.
@@ -24,6 +25,7 @@ type Engine struct {
 	Carry bool   `json:"-"` // agent mode has left its session file
 	// Words are the last words of the agents at work, as far as they are known.
 	Words map[ralph.TaskID]string `json:"-"`
+	Fleet *workers.Moment         `json:"fleet,omitempty"` // as its coordinator has written it down; nil without a fleet
 }
 
 // Then is what was known of the engine when the state was the newest, by the facts alone:
@@ -46,10 +48,7 @@ func Text(s *ralph.State, engine Engine, now time.Time) string {
 		fmt.Fprintln(&b, "Current spec:", current)
 		fmt.Fprintf(&b, "Inbox: %d pending, %d active, %d done, %d failed\n", s.CountInbox(ralph.SpecPending),
 			s.CountInbox(ralph.SpecActive), s.CountInbox(ralph.SpecDone), s.CountInbox(ralph.SpecFailed))
-		running := s.Running(now)
-		if !engine.Alive {
-			running = s.Running(s.At)
-		}
+		running := s.Running(at(engine, s, now))
 		fmt.Fprintf(&b, "Session: %s completed, %s spent, %s elapsed\n\n", text.Count(x.Completed, "spec"),
 			x.Usage.Dollars(), ralph.Elapsed(running))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/ui/watch"
+	"github.com/ralph-loop/ralph/internal/workers"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -35,6 +36,7 @@ type repository struct {
 	keys  action.Keys
 	moved chan struct{}
 	words map[ralph.TaskID]string
+	fleet *workers.Moment
 }
 
 func (r *repository) State() *ralph.State {
@@ -46,7 +48,7 @@ func (r *repository) State() *ralph.State {
 func (r *repository) Engine(*ralph.State) status.Engine {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return status.Engine{Alive: r.alive, Pid: 42, Words: r.words}
+	return status.Engine{Alive: r.alive, Pid: 42, Words: r.words, Fleet: r.fleet}
 }
 func (r *repository) Trouble() string { return "" }
 func (r *repository) Now() time.Time {
@@ -109,7 +111,7 @@ func (r *repository) Context() action.Context {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
-	return action.Context{Keys: r.keys, Engine: r.alive, Now: r.story.Now, Specs: []string{"feature-x.md"}, By: "ui", ID: func(prefix string) string {
+	return action.Context{Keys: r.keys, Engine: r.alive, Now: r.story.Now, Specs: []string{"feature-x.md"}, Workers: r.fleet.Drainable(), By: "ui", ID: func(prefix string) string {
 		n++
 		return prefix + "-new" + string(rune('a'+n))
 	}}

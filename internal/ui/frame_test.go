@@ -61,6 +61,7 @@ func scenes() []scene {
 		{name: "list-6-threads", of: threads, keys: []string{"6"}},
 		{name: "list-7-decisions", keys: []string{"7"}},
 		{name: "list-8-services", of: withServices, keys: []string{"8"}},
+		{name: "list-1-workers", of: onFleet, keys: []string{"j", "j", "j"}},
 
 		{name: "view-output", keys: []string{"1"}, right: true},
 		{name: "view-asks", keys: []string{"3"}, right: true},

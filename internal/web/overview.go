@@ -20,6 +20,7 @@ func overview(_ context.Context, r *request) (view.Page, error) {
 		{ID: "needs", Body: view.Needs(o.Needs())},
 		{ID: "morning", Body: view.Morning(o.Morning())},
 		slotSections(o.Slots(stage, now)),
+		{ID: "workers", Body: view.Workers(o.Workers())},
 		{ID: "overview-threads", Body: view.ThreadsBrief(o.Threads())},
 		{ID: "progress", Class: "half", Body: view.PlanProgress(o.Progress())},
 		{ID: "merges", Class: "half", Body: view.Merges(o.Merges(stage))},

@@ -30,7 +30,7 @@ func (p *planSource) Engine(*ralph.State) status.Engine { return p.engine }
 func (p *planSource) Now() time.Time                    { return time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 func (p *planSource) Context() action.Context {
-	return action.Context{Engine: p.engine.Alive, Now: p.Now()}
+	return action.Context{Engine: p.engine.Alive, Now: p.Now(), Workers: p.engine.Fleet.Drainable()}
 }
 func (p *planSource) Wait(ctx context.Context, _ int64) error { <-ctx.Done(); return ctx.Err() }
 

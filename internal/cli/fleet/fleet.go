@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/labels"
@@ -158,7 +159,7 @@ func newFleetLook(env workspace.Env, with []fleetcmd.Fleet, use, short string, s
 func newFleetDrain(env workspace.Env, with []fleetcmd.Fleet) *cobra.Command {
 	var at fleetcmd.At
 	cmd := &cobra.Command{
-		Use: "drain <worker>", Short: "Have a worker take no more steps, and end when those under way have ended", Args: cobra.ExactArgs(1),
+		Use: "drain <worker>", Short: action.Named("drain").Short, Args: cobra.ExactArgs(1),
 		Example: "  ralph fleet drain big-1",
 	}
 	fleetAtFlags(cmd, &at)

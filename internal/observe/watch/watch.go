@@ -371,5 +371,5 @@ func (w *Watcher) end(err error) {
 // sameButWords reports whether nothing has happened between two looks but that agents said
 // something; clocks are no news.
 func sameButWords(a, b *Look) bool {
-	return a != nil && a.State == b.State && a.Read == b.Read && a.news == b.news && a.Trouble == b.Trouble && a.Engine.Alive == b.Engine.Alive && a.Engine.Pid == b.Engine.Pid
+	return a != nil && a.State == b.State && a.Read == b.Read && a.news == b.news && a.Trouble == b.Trouble && a.Engine.Alive == b.Engine.Alive && a.Engine.Pid == b.Engine.Pid && a.Engine.Fleet == b.Engine.Fleet
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 const (
@@ -165,6 +166,7 @@ func (o Overview) fill(c *SlotCard, id ralph.TaskID, waits map[ralph.TaskID]stat
 		}
 		c.Tokens, c.Cost, c.Turn = Amount(t.Run.Usage.Input+t.Run.Usage.Output), t.Run.Usage.Cost, t.Run.TurnAt
 	}
+	c.Worker = text.SafeLine(o.Engine.Fleet.Where(id))
 	if i := slices.IndexFunc(o.State.Approvals, func(g *ralph.Approval) bool { return g.Task == id && g.Answerable(true, o.Now) }); i >= 0 {
 		c.Gate = o.State.Approvals[i].ID // also one in the middle of a turn
 	}
@@ -174,6 +176,32 @@ func (o Overview) fill(c *SlotCard, id ralph.TaskID, waits map[ralph.TaskID]stat
 	if c.Task != "" {
 		c.Offers = o.offers(action.Task, string(c.Task))
 	}
+}
+
+// Workers are those of the fleet, where the engine at work has one.
+func (o Overview) Workers() WorkersModel {
+	var out WorkersModel
+	m := o.Engine.Fleet
+	if m == nil || !o.Engine.Alive {
+		return out
+	}
+	out.Fleet = true
+	out.Busy, out.Slots = m.Slots()
+	for _, w := range m.Workers {
+		row := WorkerRow{Worker: w, Offers: o.offers(action.Worker, w.Name)}
+		for _, s := range m.Steps {
+			if s.Worker == w.Name {
+				row.Tasks = append(row.Tasks, o.ref(s.Task))
+			}
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	for _, s := range m.Steps {
+		if s.Worker == "" || s.Trouble != "" {
+			out.Waiting = append(out.Waiting, WaitingStep{Task: o.ref(s.Task), Step: s})
+		}
+	}
+	return out
 }
 
 func (o Overview) Progress() ProgressModel {

@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/workers"
 )
 
 // TaskLink is a task as it is named beside other things.
@@ -104,6 +105,7 @@ type SlotCard struct {
 	Kind      string // build, resolve, or the stage
 	Thread    bool
 	Agent     string
+	Worker    string // of a fleet that it is on: "on north"; "" for this machine
 	Iteration int
 	Of        int
 	Progress  int
@@ -162,6 +164,9 @@ func (c SlotCard) Where() string {
 	if c.Agent != "" {
 		parts = append(parts, Titled(c.Agent))
 	}
+	if c.Worker != "" {
+		parts = append(parts, c.Worker)
+	}
 	return strings.Join(parts, " · ")
 }
 
@@ -202,6 +207,67 @@ type SlotsModel struct {
 }
 
 func (m SlotsModel) Free() int { return max(0, m.Parallel-m.Busy) }
+
+// WorkersModel are the workers of a fleet.
+type WorkersModel struct {
+	Fleet       bool // there is one
+	Busy, Slots int
+	Rows        []WorkerRow
+	Waiting     []WaitingStep // steps that nobody carries out, or that did not work out before
+}
+
+// WorkerRow is one worker, with the tasks of this repository that it works on.
+type WorkerRow struct {
+	workers.Worker
+
+	Tasks  []TaskLink
+	Offers []action.Available
+}
+
+// Word is how the worker stands, with the colour for it.
+func (w WorkerRow) Word() (status, word string) {
+	switch {
+	case w.State == workers.Lost:
+		return "red", "lost"
+	case w.State == workers.Draining:
+		return "held", "draining"
+	case len(w.Wrong) > 0:
+		return "warn", "gets no steps"
+	}
+	return "ok", "ready"
+}
+
+// Facts are what is known of the worker beside how it stands.
+func (w WorkerRow) Facts() string {
+	parts := []string{fmt.Sprintf("%d of %s busy", w.Busy, text.Count(w.Slots, "slot"))}
+	if w.State == workers.Lost {
+		parts = nil
+	}
+	for _, list := range [][]string{w.Agents, w.Labels} {
+		if len(list) > 0 {
+			parts = append(parts, text.SafeLine(strings.Join(list, ", ")))
+		}
+	}
+	return text.Cut(strings.Join(append(parts, "ralph "+text.SafeLine(w.Version)), " · "), 300)
+}
+
+// WaitingStep is a step that waits for a worker, or is tried again.
+type WaitingStep struct {
+	Task TaskLink
+	Step workers.Step
+}
+
+// Words say how often it was tried, and why that did not work out.
+func (x WaitingStep) Words() string {
+	words := "waits for a worker"
+	if x.Step.Worker != "" {
+		words = "is tried again on " + text.SafeLine(x.Step.Worker)
+	}
+	if x.Step.Trouble != "" {
+		words += fmt.Sprintf(", attempt %d; before: %s", x.Step.Attempt, text.Cut(text.SafeLine(x.Step.Trouble), 300))
+	}
+	return words
+}
 
 // FeedItem is one line of the feed: a decision with its rule and reason, or what came.
 type FeedItem struct {

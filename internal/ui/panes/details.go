@@ -38,10 +38,11 @@ const (
 	ViewHistory
 	ViewSpec
 	ViewService
+	ViewWorker
 )
 
 func (v View) String() string {
-	return [...]string{"Asks", "Output", "Items", "Diff", "Checks", "Why", "Receipt", "History", "Spec", "Service"}[v]
+	return [...]string{"Asks", "Output", "Items", "Diff", "Checks", "Why", "Receipt", "History", "Spec", "Service", "Worker"}[v]
 }
 
 // Views are the views of a row, the one that is shown first at the beginning.
@@ -58,6 +59,8 @@ func Views(r Row, t Tab) []View {
 		return []View{ViewSpec}
 	case r.About == action.Service:
 		return []View{ViewService}
+	case r.About == action.Worker:
+		return []View{ViewWorker}
 	case r.Task == "":
 		return []View{ViewAsk}
 	case t == TabPlan, t == TabMerge, t == TabThreads:
@@ -92,6 +95,8 @@ func (d *Reader) Lines(ctx context.Context, w Wanted) []draw.Line {
 		return d.spec(w.Row.File)
 	case ViewService:
 		return service(w.Row.ID, w.Look)
+	case ViewWorker:
+		return worker(w.Row.ID, w.Look)
 	case ViewReceipt:
 		return d.receipt(w)
 	case ViewHistory:

@@ -142,6 +142,9 @@ func slotRows(l Look) []Row {
 		if w.State != screen.Working && w.State != screen.Checking && !(w.State == screen.BetweenTurns && w.Doing) { // its words say it better
 			second = second.Add(tone, string(w.State)+" ")
 		}
+		if w.Worker != "" {
+			second = second.Add(draw.Accent, w.Worker+": ")
+		}
 		if w.Words != "" {
 			second = second.Add(draw.Dim, text.Line(w.Words, 300))
 		} else if w.State == screen.Working {
@@ -150,12 +153,18 @@ func slotRows(l Look) []Row {
 		r.Lines = append(r.Lines, RowLine{Left: second})
 		out = append(out, r)
 	}
+	out = append(out, nobodyElse(l, busy)...)
+	if len(out) == 0 {
+		out = append(out, nobodyWorks(l)...)
+	}
+	return append(out, workerRows(l)...)
+}
+
+// nobodyElse says how many slots are free.
+func nobodyElse(l Look, busy int) (out []Row) {
 	stage := l.Standing().Stage
 	if n := stage.Parallel - busy; l.Engine.Alive && stage.Mode == "autopilot" && n > 0 {
 		out = append(out, Say(text.Count(n, "free slot")))
-	}
-	if len(out) == 0 {
-		out = append(out, nobodyWorks(l)...)
 	}
 	return out
 }

@@ -138,7 +138,7 @@ func (w *Watcher) Look(now time.Time) (l panes.Look, news bool) {
 		l = w.last
 		l.Broken, l.Now = err.Error(), now
 	}
-	same := l.State == w.last.State && l.Engine.Alive == w.last.Engine.Alive && l.Broken == w.last.Broken && l.Trouble == w.last.Trouble
+	same := l.State == w.last.State && l.Engine.Fleet == w.last.Engine.Fleet && l.Engine.Alive == w.last.Engine.Alive && l.Broken == w.last.Broken && l.Trouble == w.last.Trouble
 	w.last = l
 	if l.State == nil || same && !l.Engine.Alive && now.Sub(w.sent) < sameFor {
 		return l, false

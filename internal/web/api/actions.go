@@ -14,7 +14,7 @@ import (
 func folders() map[action.Subject]string {
 	return map[action.Subject]string{
 		action.Engine: "/engine/", action.Task: "/tasks/{id}/", action.Gate: "/gates/{id}/", action.Spec: "/inbox/{id}/",
-		action.Inbox: "/inbox/", action.Rule: "/rules/{id}/", action.Plan: "/plan/", action.Service: "/services/{id}/",
+		action.Inbox: "/inbox/", action.Rule: "/rules/{id}/", action.Plan: "/plan/", action.Service: "/services/{id}/", action.Worker: "/workers/{id}/",
 	}
 }
 

@@ -19,7 +19,7 @@ func TestDocsListTheActions(t *testing.T) {
 	}
 	folders := map[action.Subject]string{
 		action.Engine: "/engine/", action.Task: "/tasks/{id}/", action.Gate: "/gates/{id}/", action.Spec: "/inbox/{id}/",
-		action.Inbox: "/inbox/", action.Rule: "/rules/{id}/", action.Plan: "/plan/",
+		action.Inbox: "/inbox/", action.Rule: "/rules/{id}/", action.Plan: "/plan/", action.Service: "/services/{id}/", action.Worker: "/workers/{id}/",
 	}
 	var rows strings.Builder
 	for _, a := range action.Actions() {

@@ -18,6 +18,7 @@ type (
 	NeedsModel      = page.NeedsModel
 	SlotCard        = page.SlotCard
 	SlotsModel      = page.SlotsModel
+	WorkersModel    = page.WorkersModel
 	FeedItem        = page.FeedItem
 	StatusCount     = page.StatusCount
 	PhaseBar        = page.PhaseBar
