@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,8 @@ import (
 
 // fake is a server with the workers that a test says.
 type fake struct {
+	said sync.Mutex // the test speaks, or is asked
+
 	list     []fleetcmd.Worker
 	deaf     int // so often nobody answers
 	told     []string
@@ -24,9 +27,15 @@ type fake struct {
 	slow     time.Duration // how long it takes to give a step up
 }
 
-func (f *fake) Workers(context.Context) ([]fleetcmd.Worker, error) { return f.list, nil }
+func (f *fake) Workers(context.Context) ([]fleetcmd.Worker, error) {
+	f.said.Lock()
+	defer f.said.Unlock()
+	return f.list, nil
+}
 
 func (f *fake) Tell(_ context.Context, w fleetcmd.Worker, labels []string) error {
+	f.said.Lock()
+	defer f.said.Unlock()
 	f.told = append(f.told, w.Name+" "+strings.Join(labels, ","))
 	if f.deaf--; f.deaf >= 0 {
 		return errors.New("it does not answer")
@@ -35,7 +44,9 @@ func (f *fake) Tell(_ context.Context, w fleetcmd.Worker, labels []string) error
 }
 
 func (f *fake) Replace(_ context.Context, id string, now fleetcmd.Needs) bool {
+	f.said.Lock()
 	f.replaced = append(f.replaced, id+" "+strings.Join(now.Labels, ","))
+	f.said.Unlock()
 	time.Sleep(f.slow)
 	return !f.refuses
 }
@@ -58,7 +69,13 @@ func world(t *testing.T, play func(f *fake, p *Places, notes func() []string, ke
 	})
 }
 
-func look() { time.Sleep(each); synctest.Wait() }
+// look lets the next look come, by what the test has said so far.
+func (f *fake) look() {
+	f.said.Lock()
+	f.said.Unlock() //nolint:staticcheck // nothing is between: what came before is to be seen
+	time.Sleep(each)
+	synctest.Wait()
+}
 
 func gpu(now *[]string) Step {
 	return Step{Task: "t-1", Needs: fleetcmd.Needs{Agent: "mine", Labels: []string{"gpu"}, Repo: "hub"}, Now: func() fleetcmd.Needs { return fleetcmd.Needs{Agent: "mine", Labels: *now} }}
@@ -77,8 +94,8 @@ func TestWorkersAreTold(t *testing.T) {
 		f.list = []fleetcmd.Worker{agentless, big, old, other}
 		labels := []string{"gpu"}
 		defer p.Add("w", gpu(&labels))()
-		look()
-		look()
+		f.look()
+		f.look()
 		if want := []string{"big gpu"}; !slices.Equal(f.told, want) || len(notes()) != 0 {
 			t.Errorf("told %q, said %q", f.told, notes())
 		}
@@ -87,7 +104,7 @@ func TestWorkersAreTold(t *testing.T) {
 		f.list = []fleetcmd.Worker{again, late}
 		f.deaf = 1
 		for range 4 {
-			look()
+			f.look()
 		}
 		slices.Sort(f.told[1:])
 		if want := []string{"big gpu", "big gpu", "late gpu"}; len(f.told) != 4 || !slices.Equal(slices.Compact(slices.Clone(f.told[1:])), want[1:]) {
@@ -106,8 +123,8 @@ func TestPeopleHearOfWaiting(t *testing.T) {
 		two.Task = "t-2"
 		over := p.Add("one", one)
 		defer p.Add("two", two)()
-		look()
-		look()
+		f.look()
+		f.look()
 		const words = "no worker has the label gpu; start one that has: ralph worker --repo hub --agent mine --label gpu"
 		if len(notes()) != 1 || !strings.HasSuffix(notes()[0], " waits: "+words) || kept["t-1"] != words || kept["t-2"] != words {
 			t.Errorf("said %q, kept %q", notes(), kept)
@@ -116,12 +133,12 @@ func TestPeopleHearOfWaiting(t *testing.T) {
 			t.Errorf("the step is over, and kept is %q", kept["t-1"])
 		}
 		f.list[0].Labels = append(f.list[0].Labels, "gpu")
-		look()
+		f.look()
 		if kept["t-2"] != "" || len(notes()) != 1 {
 			t.Errorf("there is a worker, and kept is %q, said %q", kept["t-2"], notes())
 		}
 		f.list = nil
-		look()
+		f.look()
 		if len(notes()) != 2 || !strings.Contains(notes()[1], "there is no worker") {
 			t.Errorf("it waits again, and said is %q", notes())
 		}
@@ -133,14 +150,14 @@ func TestChangedLabelsBeginAnew(t *testing.T) {
 	world(t, func(f *fake, p *Places, _ func() []string, _ map[ralph.TaskID]string) {
 		labels := []string{"gpu"}
 		over := p.Add("w", gpu(&labels))
-		look()
+		f.look()
 		if len(f.replaced) != 0 {
 			t.Errorf("replaced %q, and nothing has changed", f.replaced)
 		}
 		labels, f.refuses = nil, true
-		look()
+		f.look()
 		f.refuses = false
-		look()
+		f.look()
 		if len(f.replaced) != 2 || f.replaced[1] != "w " {
 			t.Errorf("replaced %q", f.replaced)
 		}

@@ -49,6 +49,13 @@ func (a *asking) asked() int {
 	return n
 }
 
+// looked is how often it was looked for who has the turn.
+func (a *asking) looked() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.where
+}
+
 func (a *asking) set(who string, gone bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +87,7 @@ func TestAskedOnlyWhileSomebodyLooks(t *testing.T) {
 		stop := x.Follow("id", mark, m.copy)
 		m.prints("one\n")
 		time.Sleep(time.Hour)
-		if n := a.asked(); n != 0 || a.where != 0 {
+		if n := a.asked(); n != 0 || a.looked() != 0 {
 			t.Fatalf("nobody looked, and it was asked %d times", n)
 		}
 		looks(mark, 2*time.Second)
@@ -106,6 +113,7 @@ func TestAskedOnlyWhileSomebodyLooks(t *testing.T) {
 		a.set("w2", false)
 		looks(mark, restFor+2*time.Second)
 		m.shows("one\ntwo\n")
+		synctest.Wait()
 		if w := m.copy.Want(); w.Attempt != "a2" {
 			t.Errorf("the worker that has it now was not asked: %+v", w)
 		}
