@@ -22,11 +22,15 @@ type Fleet struct {
 // Now is the newest moment; nil where the engine at work has no fleet, where none is at work, and for what a
 // coordinator left behind that was killed or stands still.
 func (f *Fleet) Now(j *journal.File, now time.Time) *workers.Moment {
-	owner := j.Holder()
+	return f.of(j.Holder(), j.Root(), now)
+}
+
+// of is Now for who has asked already whose engine is at work: that asks the kernel, and screens look often.
+func (f *Fleet) of(owner *journal.Owner, root string, now time.Time) *workers.Moment {
 	if owner == nil {
 		return nil
 	}
-	name := filepath.Join(j.Root(), filepath.FromSlash(workers.File))
+	name := filepath.Join(root, filepath.FromSlash(workers.File))
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil
