@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"path"
 	"slices"
 	"sync"
@@ -93,9 +92,8 @@ func (d *Doer) whoHas(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	for _, p := range there.GetPendingActivities() {
-		var who announced
-		if p.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED && json.Unmarshal([]byte(p.GetLastWorkerIdentity()), &who) == nil {
-			return who.Name, nil
+		if p.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED {
+			return lastWorker(p), nil
 		}
 	}
 	return "", nil

@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/lease"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
@@ -158,17 +159,14 @@ func underWay(ctx context.Context, c client.Client, s Server, k seal.Sealer) ([]
 	var out []fleetcmd.Step
 	for _, e := range list {
 		id := e.GetExecution().GetWorkflowId()
-		parts := strings.Split(id, "/")
-		if len(parts) != 4 || parts[0] != s.queue() {
+		journal, task, ok := ident.Step(s.queue(), id)
+		if !ok {
 			continue
 		}
-		step := fleetcmd.Step{Journal: parts[1], Task: parts[2], Since: e.GetStartTime().AsTime(), Needs: needsIn(e.GetMemo(), k)}
+		step := fleetcmd.Step{Journal: journal, Task: string(task), Since: e.GetStartTime().AsTime(), Needs: needsIn(e.GetMemo(), k)}
 		if d, err := c.DescribeWorkflowExecution(ctx, id, ""); err == nil && len(d.GetPendingActivities()) > 0 {
 			p := d.GetPendingActivities()[0]
-			var who announced
-			if json.Unmarshal([]byte(p.GetLastWorkerIdentity()), &who) == nil {
-				step.Worker = who.Name
-			}
+			step.Worker = lastWorker(p)
 			step.Attempt = int(p.GetAttempt())
 			step.Waits = p.GetState() == enums.PENDING_ACTIVITY_STATE_SCHEDULED
 			step.Trouble = p.GetLastFailure().GetMessage()
@@ -177,6 +175,15 @@ func underWay(ctx context.Context, c client.Client, s Server, k seal.Sealer) ([]
 	}
 	slices.SortFunc(out, func(a, b fleetcmd.Step) int { return a.Since.Compare(b.Since) })
 	return out, nil
+}
+
+// lastWorker is who carries an activity out, or did so last; "" for nobody yet.
+func lastWorker(p *workflow.PendingActivityInfo) string {
+	var who announced
+	if json.Unmarshal([]byte(p.GetLastWorkerIdentity()), &who) != nil {
+		return ""
+	}
+	return who.Name
 }
 
 // running are the open workflows of a type.

@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/workers"
 )
@@ -129,12 +129,12 @@ func (o *onlooker) underWay(ctx context.Context, now time.Time) (steps []workers
 	var ids []string
 	for _, e := range list {
 		id := e.GetExecution().GetWorkflowId()
-		parts := strings.Split(id, "/")
-		if len(parts) != 4 || parts[0] != d.server.queue() {
+		journal, task, ok := ident.Step(d.server.queue(), id)
+		if !ok {
 			continue
 		}
 		x := o.steps[id]
-		x.ID, x.Task, x.Mine, x.Since = id, ralph.TaskID(parts[2]), parts[1] == d.journal, e.GetStartTime().AsTime()
+		x.ID, x.Task, x.Mine, x.Since = id, task, journal == d.journal, e.GetStartTime().AsTime()
 		open[id] = x
 		ids = append(ids, id)
 	}
@@ -174,9 +174,8 @@ func ask(ctx context.Context, c client.Client, x *workers.Step) error {
 	p := d.GetPendingActivities()[0]
 	x.Attempt, x.Trouble, x.Worker = int(p.GetAttempt()), p.GetLastFailure().GetMessage(), ""
 	x.Quiet = p.GetLastFailure().GetTimeoutFailureInfo() != nil
-	var who announced
-	if p.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED && json.Unmarshal([]byte(p.GetLastWorkerIdentity()), &who) == nil {
-		x.Worker = who.Name
+	if p.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED {
+		x.Worker = lastWorker(p)
 	}
 	for _, t := range []time.Time{p.GetLastHeartbeatTime().AsTime(), p.GetLastStartedTime().AsTime()} {
 		if x.Worker != "" && t.After(x.Heard) {

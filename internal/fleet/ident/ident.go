@@ -56,6 +56,16 @@ func Workflow(base, journal string, task ralph.TaskID, key string) string {
 	return strings.Join([]string{base, journal, string(task), key}, "/")
 }
 
+// Step is whose step a workflow is: what Workflow was made of. ok is false for one of another base, and for
+// what is no step.
+func Step(base, workflow string) (journal string, task ralph.TaskID, ok bool) {
+	parts := strings.Split(workflow, "/")
+	if len(parts) != 4 || parts[0] != base {
+		return "", "", false
+	}
+	return parts[1], ralph.TaskID(parts[2]), true
+}
+
 // Refs is where the refs of a journal are.
 func Refs(journal string) string { return push.Space + journal + "/" }
 
