@@ -80,9 +80,10 @@ func (b *Repository) Context() action.Context {
 		_, err := os.Stat(filepath.Join(b.root, "ralph/.agent-session"))
 		b.around.carry = err == nil
 	}
+	owner, clock := b.journal.Holder(), b.journal.Now()
 	return action.Context{
-		Engine: b.journal.Holder() != nil, Now: b.journal.Now(), Usual: b.around.usual, Carry: b.around.carry,
-		Specs: b.around.specs, Workers: b.fleet.Now(b.journal, b.journal.Now()).Drainable(), Keys: b.around.keys, By: b.surface.By, Cause: b.surface.Cause, ID: workspace.NewID, SpecPriority: b.specPriority,
+		Engine: owner != nil, Now: clock, Usual: b.around.usual, Carry: b.around.carry,
+		Specs: b.around.specs, Workers: b.fleet.Now(owner, b.root, clock).Drainable(), Keys: b.around.keys, By: b.surface.By, Cause: b.surface.Cause, ID: workspace.NewID, SpecPriority: b.specPriority,
 	}
 }
 

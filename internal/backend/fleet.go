@@ -21,7 +21,7 @@ func (b *Repository) Drain(ctx context.Context, worker string) (string, error) {
 	if err := person.Required(b.env); err != nil {
 		return "", err
 	}
-	m := b.fleet.Now(b.journal, b.journal.Now())
+	m := b.fleet.Now(b.journal.Holder(), b.root, b.journal.Now())
 	if m == nil {
 		return "", &ralph.Refusal{Why: "no coordinator of a fleet is at work here", Hint: "`ralph fleet drain " + worker + "` asks the server itself", Kind: ralph.ErrNotFound}
 	}

@@ -17,5 +17,5 @@ func engine(j *journal.File, fleet *Fleet) status.Engine {
 	if owner == nil {
 		return status.Engine{Carry: j.Carries()}
 	}
-	return status.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host, Fleet: fleet.of(owner, j.Root(), j.Now())}
+	return status.Engine{Alive: true, Pid: owner.Pid, Host: owner.Host, Fleet: fleet.Now(owner, j.Root(), j.Now())}
 }

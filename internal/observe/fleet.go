@@ -19,14 +19,10 @@ type Fleet struct {
 	last *workers.Moment
 }
 
-// Now is the newest moment; nil where the engine at work has no fleet, where none is at work, and for what a
-// coordinator left behind that was killed or stands still.
-func (f *Fleet) Now(j *journal.File, now time.Time) *workers.Moment {
-	return f.of(j.Holder(), j.Root(), now)
-}
-
-// of is Now for who has asked already whose engine is at work: that asks the kernel, and screens look often.
-func (f *Fleet) of(owner *journal.Owner, root string, now time.Time) *workers.Moment {
+// Now is the newest moment; nil where the engine at work has no fleet, where none is at work (no owner), and for what a
+// coordinator left behind that was killed or stands still. The owner is journal.Holder's: that asks the kernel, and
+// whoever looks here has asked it already.
+func (f *Fleet) Now(owner *journal.Owner, root string, now time.Time) *workers.Moment {
 	if owner == nil {
 		return nil
 	}

@@ -45,7 +45,7 @@ func TestTheMomentOfAFleet(t *testing.T) {
 	var f observe.Fleet
 	m := workers.Moment{Pid: os.Getpid(), Until: now.Add(time.Minute), Workers: []workers.Worker{{Name: "north", State: workers.Ready}}}
 	write(m)
-	if f.Now(j, now) != nil {
+	if f.Now(j.Holder(), root, now) != nil {
 		t.Error("no engine is at work, and its workers are shown")
 	}
 	lock, _, err := j.Lock(locate.Me(), proc.Alive)
@@ -53,33 +53,33 @@ func TestTheMomentOfAFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = lock.Unlock() }()
-	first := f.Now(j, now)
-	if first == nil || len(first.Workers) != 1 || f.Now(j, now) != first || observe.Engine(j).Fleet == nil {
+	first := f.Now(j.Holder(), root, now)
+	if first == nil || len(first.Workers) != 1 || f.Now(j.Holder(), root, now) != first || observe.Engine(j).Fleet == nil {
 		t.Fatalf("the moment is %+v", first)
 	}
-	if f.Now(j, now.Add(61*time.Second)) != nil {
+	if f.Now(j.Holder(), root, now.Add(61*time.Second)) != nil {
 		t.Error("it is believed for longer than it says")
 	}
 	m.Workers = nil
 	write(m)
-	if next := f.Now(j, now); next == nil || next == first || len(next.Workers) != 0 {
+	if next := f.Now(j.Holder(), root, now); next == nil || next == first || len(next.Workers) != 0 {
 		t.Errorf("the next moment is %+v", next)
 	}
 	m.Pid++
 	write(m)
-	if f.Now(j, now) != nil {
+	if f.Now(j.Holder(), root, now) != nil {
 		t.Error("what another engine left is believed")
 	}
 	if err := os.WriteFile(name, []byte(`{"pid":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f.Now(j, now) != nil {
+	if f.Now(j.Holder(), root, now) != nil {
 		t.Error("half a file is a moment")
 	}
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
-	if f.Now(j, now) != nil || observe.Engine(j).Fleet != nil {
+	if f.Now(j.Holder(), root, now) != nil || observe.Engine(j).Fleet != nil {
 		t.Error("it is shown when it is gone")
 	}
 }
