@@ -29,7 +29,6 @@ func larger() map[string]struct {
 		"internal/step":      {5370, "one executor; its parts share the turn under way"},
 		"internal/config":    {4230, "a key of config.yaml each: what it is, its default, its words"},
 		"internal/fleet":     {3420, "all that knows Temporal, which one package alone may; what needs no Temporal is below it"},
-		"internal/testdiff":  {3500, "a leaf with one caller: what a diff does to tests, language by language"},
 	}
 }
 

@@ -3,6 +3,7 @@ package testdiff
 import (
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -14,7 +15,7 @@ type assertion struct {
 
 	// The code of what it asserts, from which the weight comes.
 	code, source string
-	has          class
+	has          language.Class
 	kind         kind
 
 	weight // found by weigh
@@ -49,7 +50,7 @@ func (t *test) assertions() (out []assertion) {
 	}
 	n := 0
 	for _, l := range t.lines {
-		if l.has&(assert|fail) != 0 {
+		if l.has&(language.Assert|language.Fail) != 0 {
 			n++
 		}
 	}
@@ -58,8 +59,8 @@ func (t *test) assertions() (out []assertion) {
 	}
 	for i, l := range t.lines {
 		switch {
-		case l.has&(assert|fail) == 0 || l.at < 0:
-		case l.has&assert != 0:
+		case l.has&(language.Assert|language.Fail) == 0 || l.at < 0:
+		case l.has&language.Assert != 0:
 			out = append(out, t.statement(i))
 		default:
 			out = append(out, t.failing(i))
@@ -113,13 +114,13 @@ func (t *test) failing(i int) assertion {
 }
 
 // weigh finds out how much an assertion asks for.
-func (x *lexicon) weigh(a assertion) assertion {
-	x.collect(&a.words, a.code, a.source)
+func weigh(x *language.Lexicon, a assertion) assertion {
+	collect(x, &a.words, a.code, a.source)
 	switch a.kind {
 	case stated:
-		a.setup = a.has&setup != 0
-		a.level, a.loose = x.asks(a.code, a.source, a.has)
-		if a.worth = a.level; a.level == vague && !a.loose && x.asksForNothing(a.code, a.source, a.has) {
+		a.setup = a.has&language.Setup != 0
+		a.level, a.loose = asks(x, a.code, a.source, a.has)
+		if a.worth = a.level; a.level == vague && !a.loose && asksForNothing(x, a.code, a.source, a.has) {
 			a.worth = full
 		}
 	case condition:
@@ -127,10 +128,10 @@ func (x *lexicon) weigh(a assertion) assertion {
 		if at := strings.LastIndexByte(code, ';'); at >= 0 && strings.TrimSpace(code[at+1:]) != "" {
 			code = code[at+1:] // if got := Get(); got != want
 		}
-		a.level = x.refuses(code, a.has)
+		a.level = refuses(x, code, a.has)
 		a.loose = a.level == vague
 		a.setup = strings.Contains(strings.ToLower(code), "err") && strings.Contains(code, "!= nil") && !strings.Contains(code, "||")
-		if a.worth = a.level; a.level == vague && !a.setup && contains(code, x.differ) {
+		if a.worth = a.level; a.level == vague && !a.setup && contains(code, x.Differ) {
 			a.worth = full
 		}
 	case plain, panics:

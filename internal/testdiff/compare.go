@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -40,7 +41,7 @@ func (f *finder) compareFile(x *file) {
 // compareGone judges a file that is deleted, or that no runner looks at any more.
 func (f *finder) compareGone(x *file, missing []*test, all int) {
 	switch {
-	case !x.ran || x.x.inline && !x.isTest && all == 0:
+	case !x.ran || x.x.Inline && !x.isTest && all == 0:
 	case x.name != "":
 		f.report(x.change, 0, Deleted, fmt.Sprintf("was %s; under its new name no test runner looks at it", x.old))
 	case all > 0 && len(missing) == all:
@@ -49,7 +50,7 @@ func (f *finder) compareGone(x *file, missing []*test, all int) {
 		for _, t := range missing {
 			f.report(x.change, t.declared, Removed, t.name)
 		}
-	case len(x.hunks) == 0 && x.x.collects(x.old):
+	case len(x.hunks) == 0 && x.x.Collects(x.old):
 		f.report(x.change, 0, Deleted, "a test file")
 	default:
 		for _, t := range x.before {
@@ -77,7 +78,7 @@ func tests(all []*test) string {
 
 // compareConstraint looks for a line that takes the whole file out of the runs.
 func (f *finder) compareConstraint(x *file) {
-	if x.x.leavesOut == nil || slices.ContainsFunc(x.before, func(t *test) bool { return t.leavesOut() != nil }) {
+	if x.x.LeavesOut == nil || slices.ContainsFunc(x.before, func(t *test) bool { return t.leavesOut() != nil }) {
 		return
 	}
 	for _, t := range x.after {
@@ -93,8 +94,8 @@ func (t *test) leavesOut() *line {
 		return nil
 	}
 	for _, l := range t.lines {
-		comment := strings.HasPrefix(l.text, "//") && strings.TrimSpace(l.code) == "" && !strings.Contains(l.code, string(inString))
-		if comment && t.file.x.leavesOut(l.text, t.file.old == "") {
+		comment := strings.HasPrefix(l.text, "//") && strings.TrimSpace(l.code) == "" && !strings.Contains(l.code, string(language.InString))
+		if comment && t.file.x.LeavesOut(l.text, t.file.old == "") {
 			return l
 		}
 	}
@@ -105,7 +106,7 @@ func (t *test) leavesOut() *line {
 // missing is as good as any; that it never runs is not.
 func (f *finder) judgeNew(t *test) {
 	for i, l := range t.lines {
-		if l.changed && l.has&skip != 0 && !t.onCondition(i) {
+		if l.changed && l.has&language.Skip != 0 && !t.onCondition(i) {
 			f.report(t.file.change, l.number, Skipped, t.label()+": "+text.Line(l.text, maxQuote))
 			break
 		}
@@ -116,7 +117,7 @@ func (f *finder) judgeNew(t *test) {
 // onCondition reports whether line i only counts sometimes.
 func (t *test) onCondition(i int) bool {
 	l := t.lines[i]
-	if l.has&guard != 0 || contains(l.code, []string{" if ", " unless ", "skipIf", "skipif"}) {
+	if l.has&language.Guard != 0 || contains(l.code, []string{" if ", " unless ", "skipIf", "skipif"}) {
 		return true
 	}
 	for j := i - 1; j >= 0 && j >= i-8; j-- {
@@ -144,7 +145,7 @@ func (f *finder) compareTests(o, n *test) {
 
 // counts reports whether what is outside of tests serves them.
 func (t *test) counts() bool {
-	m := t.file.x.module
+	m := t.file.x.Module
 	return t.file.isTest || m != "" && strings.HasPrefix(t.name, m)
 }
 
@@ -152,14 +153,14 @@ func (t *test) counts() bool {
 func (f *finder) skips(t *test) (some, always int, first *line) {
 	guards := 0
 	for i, l := range t.lines {
-		skips := l.has&skip != 0 || l.changed && f.skippers.calls(l.code)
+		skips := l.has&language.Skip != 0 || l.changed && f.skippers.calls(l.code)
 		switch {
 		case skips:
 			some++
-			if !t.onCondition(i) && l.has&skip != 0 {
+			if !t.onCondition(i) && l.has&language.Skip != 0 {
 				always++
 			}
-		case l.has&guard != 0:
+		case l.has&language.Guard != 0:
 			guards++
 		default:
 			continue
@@ -201,12 +202,12 @@ func (t *test) within(l *line) bool {
 func (f *finder) compareFocus(o, n *test) {
 	was := 0
 	for _, l := range o.lines {
-		if l.has&focus != 0 {
+		if l.has&language.Focus != 0 {
 			was++
 		}
 	}
 	for _, l := range n.lines {
-		if l.has&focus == 0 {
+		if l.has&language.Focus == 0 {
 			continue
 		}
 		if was--; was < 0 && l.changed && !f.take(l) {
@@ -218,12 +219,12 @@ func (f *finder) compareFocus(o, n *test) {
 func (f *finder) compareSwallow(o, n *test) {
 	was := 0
 	for _, l := range o.lines {
-		if l.has&swallow != 0 {
+		if l.has&language.Swallow != 0 {
 			was++
 		}
 	}
 	for _, l := range n.lines {
-		if l.has&swallow == 0 {
+		if l.has&language.Swallow == 0 {
 			continue
 		}
 		if was--; was < 0 && l.changed {
@@ -240,7 +241,7 @@ func (f *finder) compareRows(o, n *test) {
 		replaced[l.run] = replaced[l.run] || l.changed && l.indent >= 0
 	}
 	for _, l := range o.lines {
-		if l.changed && l.has&row != 0 && !replaced[l.run] && !f.take(l) {
+		if l.changed && l.has&language.Row != 0 && !replaced[l.run] && !f.take(l) {
 			f.report(n.file.change, l.number, Removed, "a case of "+n.label()+": "+text.Line(l.text, maxQuote))
 		}
 	}

@@ -1,6 +1,10 @@
 package testdiff
 
-import "path"
+import (
+	"path"
+
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
+)
 
 // growth is what tests have got by the patch.
 type growth struct {
@@ -21,16 +25,16 @@ func (f *finder) growth() growth {
 		}
 		for _, t := range x.after {
 			var added, all words
-			rows := t.has(table)
+			rows := t.has(language.Table)
 			for _, l := range t.lines {
 				if rows {
-					x.x.collect(&all, l.code, l.text)
+					collect(x.x, &all, l.code, l.text)
 				}
 				if !l.changed {
 					continue
 				}
 				if rows {
-					x.x.collect(&added, l.code, l.text)
+					collect(x.x, &added, l.code, l.text)
 				}
 				if s := squeeze(l.code, l.text); telling(s) {
 					g.byLine[s] = append(g.byLine[s], t)

@@ -3,6 +3,8 @@ package testdiff
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
 )
 
 // level is how much an assertion asks for. Only falls count, so what cannot be told
@@ -17,7 +19,7 @@ const (
 )
 
 // asks says how much an assertion asks for, and whether it is loose by a word.
-func (x *lexicon) asks(code, text string, has class) (level, bool) {
+func asks(x *language.Lexicon, code, text string, has language.Class) (level, bool) {
 	if always(code) {
 		return trivial, false
 	}
@@ -26,18 +28,18 @@ func (x *lexicon) asks(code, text string, has class) (level, bool) {
 	if same || len(both) == 1 && isTrue(both[0]) {
 		return trivial, false
 	}
-	differs, negated := contains(code, x.differ), contains(code, x.negate)
-	fixed := slices.ContainsFunc(both, isConstant) || contains(code, x.nothing)
+	differs, negated := contains(code, x.Differ), contains(code, x.Negate)
+	fixed := slices.ContainsFunc(both, isConstant) || contains(code, x.Nothing)
 	switch {
-	case has&present != 0 && has&exact == 0 || has&truth != 0 && contains(code, []string{" > 0)", " > 0 ", "!= 0)"}):
+	case has&language.Present != 0 && has&language.Exact == 0 || has&language.Truth != 0 && contains(code, []string{" > 0)", " > 0 ", "!= 0)"}):
 		return vague, false
-	case fixed && (has&exact != 0 || differs || contains(code, x.equal) || contains(code, x.nothing)):
+	case fixed && (has&language.Exact != 0 || differs || contains(code, x.Equal) || contains(code, x.Nothing)):
 		return vague, false
 	case differs || negated:
 		return vague, true
-	case has&exact != 0 || contains(code, x.equal):
+	case has&language.Exact != 0 || contains(code, x.Equal):
 		return full, false
-	case has&truth == 0 || contains(code, []string{" < ", " > ", " <= ", " >= ", " in ", "isinstance"}):
+	case has&language.Truth == 0 || contains(code, []string{" < ", " > ", " <= ", " >= ", " in ", "isinstance"}):
 		return partial, false
 	}
 	if len(both) > 0 && strings.Contains(both[0], "(") && !strings.Contains(both[0], "()") {
@@ -48,16 +50,16 @@ func (x *lexicon) asks(code, text string, has class) (level, bool) {
 
 // asksForNothing reports whether an assertion holds for nothing, or for one of true
 // and false, alone.
-func (x *lexicon) asksForNothing(code, text string, has class) bool {
-	if contains(code, x.differ) || contains(code, x.negate) || contains(code, []string{"not ", "Not", "not_"}) {
+func asksForNothing(x *language.Lexicon, code, text string, has language.Class) bool {
+	if contains(code, x.Differ) || contains(code, x.Negate) || contains(code, []string{"not ", "Not", "not_"}) {
 		return false
 	}
-	return has&present != 0 && contains(code, []string{"Null", "null", "Nil", "nil", "None", "none", "Undefined", "Empty"}) ||
-		contains(code, x.nothing) || slices.ContainsFunc(sides(code, text), isConstant)
+	return has&language.Present != 0 && contains(code, []string{"Null", "null", "Nil", "nil", "None", "none", "Undefined", "Empty"}) ||
+		contains(code, x.Nothing) || slices.ContainsFunc(sides(code, text), isConstant)
 }
 
 // refuses says the same of a condition under which the test fails.
-func (x *lexicon) refuses(code string, has class) level {
+func refuses(x *language.Lexicon, code string, has language.Class) level {
 	body := strings.Trim(strings.TrimSpace(code), "{}() :")
 	body = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(body, "else "), "if"))
 	body = strings.Trim(body, "() ")
@@ -65,16 +67,16 @@ func (x *lexicon) refuses(code string, has class) level {
 	switch {
 	case lower == "false" || strings.HasPrefix(lower, "false &&") || strings.HasPrefix(lower, "false and"):
 		return trivial
-	case contains(code, x.differ):
+	case contains(code, x.Differ):
 		if constant(code) {
 			return vague
 		}
 		return full
-	case has&exact != 0:
+	case has&language.Exact != 0:
 		return full
 	case contains(code, []string{" < ", " > ", " <= ", " >= "}):
 		return partial
-	case contains(code, x.equal):
+	case contains(code, x.Equal):
 		return vague
 	case strings.Contains(body, "("):
 		return partial
@@ -85,7 +87,7 @@ func (x *lexicon) refuses(code string, has class) level {
 // constant reports whether a condition compares with true, false or nothing.
 func constant(code string) bool {
 	found := false
-	eachWord(code, func(from, end int) {
+	language.EachWord(code, func(from, end int) {
 		found = found || isConstant(code[from:end]) && strings.HasSuffix(strings.TrimRight(code[:from], " "), "=")
 	})
 	return found

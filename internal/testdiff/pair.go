@@ -1,6 +1,10 @@
 package testdiff
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
+)
 
 // What counts as the same test under another name.
 const (
@@ -259,7 +263,7 @@ func joinRest(x *file) {
 	}
 }
 
-func (t *test) has(c class) bool {
+func (t *test) has(c language.Class) bool {
 	for _, l := range t.lines {
 		if l.has&c != 0 {
 			return true
@@ -288,7 +292,7 @@ func (t *test) body() words {
 // telling reports whether a line is more than brackets and a word.
 func telling(line string) bool {
 	n := 0
-	eachWord(line, func(int, int) { n++ })
+	language.EachWord(line, func(int, int) { n++ })
 	return n > 1
 }
 
@@ -298,7 +302,7 @@ func (t *test) words() words {
 		t.worded = true
 		for _, l := range t.lines {
 			if l.number > t.declared {
-				t.file.x.collect(&t.allWords, l.code, l.text)
+				collect(t.file.x, &t.allWords, l.code, l.text)
 			}
 		}
 	}

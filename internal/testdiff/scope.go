@@ -3,6 +3,7 @@ package testdiff
 import (
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -12,7 +13,7 @@ const maxQuote = 80
 // file is a changed file of tests, before and after.
 type file struct {
 	*change
-	x      *lexicon
+	x      *language.Lexicon
 	isTest bool // by its name; otherwise only what is marked as a test counts
 	ran    bool // a runner looked at it under its old name
 	runs   bool // a runner looks at it under its new name
@@ -42,7 +43,7 @@ type test struct {
 type line struct {
 	rawLine
 	code   string // without strings and comments
-	has    class
+	has    language.Class
 	at     int // where the first assertion begins, -1
 	indent int // in columns; -1 for nothing but blanks or the inside of a string
 
@@ -81,18 +82,21 @@ func (f *file) split(tests []*test, h hunk, lines []line) []*test {
 // headed reports whether a hunk's heading is the head of a test. Where attributes
 // make tests, it does not tell.
 func (f *file) headed(heading string) (string, bool) {
-	if f.x.test == nil || heading == "" {
+	if f.x.Test == nil || heading == "" {
 		return "", false
 	}
-	code, _ := f.x.syntax.blank(heading, "")
-	return f.x.test(code, heading)
+	code, _ := f.x.Syntax.Blank(heading, "")
+	return f.x.Test(code, heading)
 }
 
 // scan finds out what is code. The lines that the other side has as well need not be
 // looked at again, as long as what is open there is the same.
 func (f *file) scan(h hunk, raw []rawLine, other []line) []line {
 	out := make([]line, len(raw))
-	open := f.x.syntax.begins(h, raw)
+	open := ""
+	if !h.first {
+		open = f.x.Syntax.Begins(texts(raw))
+	}
 	for i, r := range raw {
 		if !r.changed {
 			for len(other) > 0 && other[0].changed {
@@ -114,15 +118,23 @@ func (f *file) scan(h hunk, raw []rawLine, other []line) []line {
 	return out
 }
 
+func texts(raw []rawLine) []string {
+	out := make([]string, len(raw))
+	for i, r := range raw {
+		out[i] = r.text
+	}
+	return out
+}
+
 func (f *file) scanLine(r rawLine, open string) line {
 	l := line{rawLine: r, at: -1, indent: -1, before: open}
-	if open == "" && f.x.syntax.block && strings.HasPrefix(strings.TrimSpace(r.text), "* ") {
+	if open == "" && f.x.Syntax.Block && strings.HasPrefix(strings.TrimSpace(r.text), "* ") {
 		l.code = strings.Repeat(" ", len(r.text)) // a comment that began above the hunk
 		return l
 	}
-	l.code, l.after = f.x.syntax.blank(r.text, open)
+	l.code, l.after = f.x.Syntax.Blank(r.text, open)
 	if strings.TrimLeft(l.code, " \t\x01") != "" {
-		l.has, l.at = f.x.classes(l.code)
+		l.has, l.at = f.x.Classes(l.code)
 		if open == "" {
 			l.indent = columns(l.code)
 		}
@@ -177,7 +189,7 @@ func (s *splitter) place(i int) {
 	l := s.lines[i]
 	if l.indent < 0 {
 		s.owner[i] = s.innermost()
-		if m := s.file.x.mark; m != "" && strings.Contains(l.text, m) {
+		if m := s.file.x.Mark; m != "" && strings.Contains(l.text, m) {
 			s.marked = i + 1
 		}
 		return
@@ -211,18 +223,18 @@ func (s *splitter) innermost() *test {
 // heads reports whether a line begins a test.
 func (s *splitter) heads(i int) (string, bool) {
 	x, l := s.file.x, s.lines[i]
-	if x.test != nil {
-		if name, ok := x.test(l.code, l.text); ok {
+	if x.Test != nil {
+		if name, ok := x.Test(l.code, l.text); ok {
 			return name, true
 		}
 	}
-	if l.has&attribute != 0 {
+	if l.has&language.Attribute != 0 {
 		s.marked = i + 1
 	}
-	if s.marked == 0 || x.function == nil {
+	if s.marked == 0 || x.Function == nil {
 		return "", false
 	}
-	name, ok := x.function(l.code)
+	name, ok := x.Function(l.code)
 	if ok {
 		s.marked = 0
 	}
@@ -289,7 +301,7 @@ func (t *test) labelAt(number int) string {
 	for i, l := range t.lines {
 		if t.outside && l.number == number {
 			if fn, ok := t.function(i); ok {
-				name, _ := t.file.x.function(fn.code)
+				name, _ := t.file.x.Function(fn.code)
 				return name
 			}
 		}

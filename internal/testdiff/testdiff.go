@@ -10,6 +10,8 @@ import (
 	"cmp"
 	"path"
 	"slices"
+
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
 )
 
 // The kinds of a finding.
@@ -39,7 +41,7 @@ type Finding struct {
 // no findings.
 func Find(patch []byte) ([]Finding, error) {
 	changes, err := read(patch)
-	f := &finder{lexicons: map[string]*lexicon{}}
+	f := &finder{lexicons: map[string]*language.Lexicon{}}
 	for _, c := range changes {
 		f.look(c)
 	}
@@ -57,14 +59,14 @@ func Find(patch []byte) ([]Finding, error) {
 // IsTest reports whether the file is a test by its name or folder, as the runners
 // of its language go about it. Rust's unit tests live in files that are not.
 func IsTest(path string) bool {
-	l := languageOf(path)
-	return l != nil && l.isTest(path)
+	l := language.Of(path)
+	return l != nil && l.IsTest(path)
 }
 
 // finder gathers the tests of a patch from all its files before it judges any: a
 // test that is gone from one may be in another.
 type finder struct {
-	lexicons  map[string]*lexicon // by name, and by the ending of file names: nil for none of ours
+	lexicons  map[string]*language.Lexicon // by name, and by the ending of file names: nil for none of ours
 	files     []*file
 	helpers   words // functions the patch adds that assert for their callers
 	skippers  words // functions the patch adds that skip their callers
@@ -104,30 +106,30 @@ func (f *finder) look(c *change) {
 	}
 	was, is := f.lexicon(c.old), f.lexicon(c.name)
 	x := is
-	if was != nil && (is == nil || was.isTest(c.old)) {
+	if was != nil && (is == nil || was.IsTest(c.old)) {
 		x = was // what it was decides: a test may hide under a new name
 	}
-	if x == nil || !x.inline && !(was == x && x.isTest(c.old)) && !(is == x && x.isTest(c.name)) {
+	if x == nil || !x.Inline && !(was == x && x.IsTest(c.old)) && !(is == x && x.IsTest(c.name)) {
 		return
 	}
 	t := &file{change: c, x: x}
-	t.isTest = was == x && x.isTest(c.old) || is == x && x.isTest(c.name)
-	t.ran, t.runs = was == x && x.runs(c.old), is == x && x.runs(c.name)
+	t.isTest = was == x && x.IsTest(c.old) || is == x && x.IsTest(c.name)
+	t.ran, t.runs = was == x && x.Runs(c.old), is == x && x.Runs(c.name)
 	t.read()
 	f.files = append(f.files, t)
 }
 
 // lexicon returns the language of a file, made once for each ending.
-func (f *finder) lexicon(name string) *lexicon {
+func (f *finder) lexicon(name string) *language.Lexicon {
 	ending := path.Ext(name)
 	x, ok := f.lexicons[ending]
 	if ok {
 		return x
 	}
-	if l := languageOf(name); l != nil {
-		if x = f.lexicons[l.name]; x == nil {
-			x = newLexicon(l)
-			f.lexicons[l.name] = x
+	if l := language.Of(name); l != nil {
+		if x = f.lexicons[l.Name]; x == nil {
+			x = language.NewLexicon(l)
+			f.lexicons[l.Name] = x
 		}
 	}
 	f.lexicons[ending] = x

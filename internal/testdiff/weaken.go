@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -29,18 +30,18 @@ func (f *finder) learn() {
 
 func (f *finder) learnFrom(t *test) {
 	for i, l := range t.lines {
-		if l.has&(assert|fail|skip|guard) == 0 {
+		if l.has&(language.Assert|language.Fail|language.Skip|language.Guard) == 0 {
 			continue
 		}
 		fn, ok := t.function(i)
 		if !ok || !fn.changed {
 			continue
 		}
-		name, _ := t.file.x.function(fn.code)
-		if l.has&(assert|fail) != 0 {
+		name, _ := t.file.x.Function(fn.code)
+		if l.has&(language.Assert|language.Fail) != 0 {
 			f.helpers.add(name)
 		}
-		if l.has&(skip|guard) != 0 {
+		if l.has&(language.Skip|language.Guard) != 0 {
 			f.skippers.add(name)
 		}
 	}
@@ -48,7 +49,7 @@ func (f *finder) learnFrom(t *test) {
 
 // function returns the head of the function that line i is in, as far as it shows.
 func (t *test) function(i int) (*line, bool) {
-	if t.file.x.function == nil {
+	if t.file.x.Function == nil {
 		return nil, false
 	}
 	indent := t.lines[i].indent
@@ -58,7 +59,7 @@ func (t *test) function(i int) (*line, bool) {
 			continue
 		}
 		indent = l.indent
-		if _, ok := t.file.x.function(l.code); ok {
+		if _, ok := t.file.x.Function(l.code); ok {
 			return l, true
 		}
 	}
@@ -70,7 +71,7 @@ func (w *words) calls(code string) (found bool) {
 	if w.size() == 0 {
 		return false
 	}
-	eachWord(code, func(from, end int) {
+	language.EachWord(code, func(from, end int) {
 		found = found || w.has(code[from:end]) && end < len(code) && strings.IndexByte("( ", code[end]) >= 0
 	})
 	return found
@@ -90,14 +91,14 @@ func (f *finder) countMoved() {
 				f.moved[a.text]++
 			}
 			for _, l := range t.lines {
-				if l.changed && l.has&row != 0 {
+				if l.changed && l.has&language.Row != 0 {
 					f.moved["row "+squeeze(l.code, l.text)]++
 				}
 			}
 		}
 		for _, t := range x.before {
 			for _, l := range t.lines {
-				if l.changed && l.has&(skip|guard|focus) != 0 {
+				if l.changed && l.has&(language.Skip|language.Guard|language.Focus) != 0 {
 					f.moved["mark "+squeeze(l.code, l.text)]++
 				}
 			}
@@ -108,7 +109,7 @@ func (f *finder) countMoved() {
 // take reports whether a row, a skip or a focus has only moved, once for each.
 func (f *finder) take(l *line) bool {
 	kind := "mark "
-	if l.has&row != 0 {
+	if l.has&language.Row != 0 {
 		kind = "row "
 	}
 	key := kind + squeeze(l.code, l.text)
@@ -169,12 +170,12 @@ func (f *finder) compareAssertions(o, n *test) {
 		return
 	}
 	for i := range lost {
-		lost[i] = o.file.x.weigh(lost[i])
+		lost[i] = weigh(o.file.x, lost[i])
 	}
 	for i := range gained {
-		gained[i] = n.file.x.weigh(gained[i])
+		gained[i] = weigh(n.file.x, gained[i])
 	}
-	drops := n.adds(o, soft)
+	drops := n.adds(o, language.Soft)
 	lost = slices.DeleteFunc(lost, func(a assertion) bool {
 		if f.moved[a.text] > 0 {
 			f.moved[a.text]--
@@ -214,7 +215,7 @@ func (f *finder) reportLooser(n *test, was, is assertion) {
 }
 
 // adds reports whether n has more lines of a class than o.
-func (t *test) adds(o *test, c class) bool {
+func (t *test) adds(o *test, c language.Class) bool {
 	n := 0
 	for _, l := range t.lines {
 		if l.has&c != 0 {
@@ -232,13 +233,13 @@ func (t *test) adds(o *test, c class) bool {
 // takenOver reports whether the lines that a test has got call a function that
 // asserts, or go through a table with what is asserted for each row.
 func (f *finder) takenOver(o, n *test) bool {
-	asks := func(a assertion) bool { return n.file.x.weigh(a).level > trivial }
-	if n.adds(o, table) && slices.ContainsFunc(n.asserts(), asks) {
+	asks := func(a assertion) bool { return weigh(n.file.x, a).level > trivial }
+	if n.adds(o, language.Table) && slices.ContainsFunc(n.asserts(), asks) {
 		return true
 	}
 	calls := func(t *test) (n int) {
 		for _, l := range t.lines {
-			if l.changed && l.number != t.declared && (f.helpers.calls(l.code) || l.has&(assert|fail) == 0 && asserting(l.code)) {
+			if l.changed && l.number != t.declared && (f.helpers.calls(l.code) || l.has&(language.Assert|language.Fail) == 0 && asserting(l.code)) {
 				n++
 			}
 		}
@@ -249,7 +250,7 @@ func (f *finder) takenOver(o, n *test) bool {
 
 // asserting reports whether code calls a function that asserts by its name.
 func asserting(code string) (found bool) {
-	eachWord(code, func(from, end int) {
+	language.EachWord(code, func(from, end int) {
 		if found || end >= len(code) || code[end] != '(' && code[end] != ' ' {
 			return
 		}
@@ -324,7 +325,7 @@ func looser(a, g assertion) bool {
 func (t *test) covers(a assertion, gained []assertion) bool {
 	if a.level == vague && a.words.size() > 0 {
 		for _, b := range t.asserts() {
-			if b = t.file.x.weigh(b); b.level > trivial && a.words.within(b.words) {
+			if b = weigh(t.file.x, b); b.level > trivial && a.words.within(b.words) {
 				return true
 			}
 		}
@@ -339,7 +340,7 @@ func (t *test) covers(a assertion, gained []assertion) bool {
 	var added words
 	for _, l := range t.lines {
 		if l.changed {
-			t.file.x.collect(&added, l.code, l.text)
+			collect(t.file.x, &added, l.code, l.text)
 		}
 	}
 	return a.words.within(added)

@@ -3,6 +3,8 @@ package testdiff
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/testdiff/language"
 )
 
 // words is a set of names and literals, in the order they came. Most are small, and
@@ -63,35 +65,20 @@ func (w *words) literals() (out words) {
 	return out
 }
 
-// eachWord calls f with the bounds of each word of a code.
-func eachWord(code string, f func(from, end int)) {
-	for i := 0; i < len(code); {
-		if !isWord(code[i]) {
-			i++
-			continue
-		}
-		from := i
-		for i < len(code) && isWord(code[i]) {
-			i++
-		}
-		f(from, i)
-	}
-}
-
 // collect adds the names and numbers of the code, and each string as one, but what
 // asserts.
-func (x *lexicon) collect(w *words, code, text string) {
-	eachWord(code, func(from, end int) {
-		if s := code[from:end]; !x.vocab.has(s) {
+func collect(x *language.Lexicon, w *words, code, text string) {
+	language.EachWord(code, func(from, end int) {
+		if s := code[from:end]; !x.Asserts(s) {
 			w.add(s)
 		}
 	})
 	for i := 0; i < len(code); i++ {
-		if code[i] != inString {
+		if code[i] != language.InString {
 			continue
 		}
 		from := i
-		for i < len(code) && code[i] == inString {
+		for i < len(code) && code[i] == language.InString {
 			i++
 		}
 		if s := text[from:i]; !strings.ContainsAny(s, "% ") || len(s) < 12 { // not what is said to people
@@ -105,7 +92,7 @@ func squeeze(code, text string) string {
 	b := make([]byte, 0, len(code))
 	for i := 0; i < len(code); i++ {
 		c := code[i]
-		if c == inString {
+		if c == language.InString {
 			c = text[i]
 		}
 		if c == '\t' {

@@ -1,18 +1,18 @@
-package testdiff
+package language
 
 // java also is Kotlin, Groovy and Scala, with JUnit, TestNG, AssertJ, Hamcrest.
-func java() *language {
-	return &language{
-		name: "Java",
+func java() *Language {
+	return &Language{
+		Name: "Java",
 		globs: []string{
 			"*Test.java", "*Tests.java", "*TestCase.java", "*IT.java", "Test*.java", "*Test.kt", "*Tests.kt", "*Spec.kt", "*IT.kt", "*Spec.groovy", "*Test.groovy", "*Test.scala", "*Spec.scala", "*Suite.scala",
 		},
 		folders: []string{"test", "androidTest", "integrationTest", "commonTest", "jvmTest", "testFixtures", "it"},
-		syntax: syntax{
-			comment: []string{"//"}, block: true, quotes: "\"'", runes: true, long: [][2]string{{`"""`, `"""`}},
+		Syntax: Syntax{
+			comment: []string{"//"}, Block: true, quotes: "\"'", runes: true, long: [][2]string{{`"""`, `"""`}},
 		},
 		attributes: []string{"@Test", "@ParameterizedTest", "@RepeatedTest", "@TestFactory", "@TestTemplate", "@Property", "@org.junit.Test", "@org.junit.jupiter.api.Test"},
-		function: func(code string) (string, bool) {
+		Function: func(code string) (string, bool) {
 			if name, ok := after(code, "fun"); ok {
 				return name, true
 			}
@@ -34,9 +34,9 @@ func java() *language {
 			"assertEquals(", "assertSame(", "assertArrayEquals(", "assertIterableEquals(", "assertLinesMatch(", "assertContentEquals(", ".isEqualTo(", ".isSameAs(", ".containsExactly*", ".hasSize(", ".isEqualToIgnoringCase(",
 			".hasMessage(", ".isZero(", ".isEmpty(", "is(", "equalTo(", "shouldBe", "expectMessage(", "shouldContainExactly",
 		},
-		equal:   []string{" == "},
-		differ:  []string{" != "},
-		negate:  []string{"assertFalse(", ".isFalse(", "assertNotEquals(", "assertNotSame(", ".isNotEqualTo(", "not(", "shouldNotBe", "never()"},
+		Equal:   []string{" == "},
+		Differ:  []string{" != "},
+		Negate:  []string{"assertFalse(", ".isFalse(", "assertNotEquals(", "assertNotSame(", ".isNotEqualTo(", "not(", "shouldNotBe", "never()"},
 		present: []string{"assertNull(", "assertNotNull(", ".isNotNull(", ".isNull(", "notNullValue(", "nullValue(", ".isPresent(", ".isNotEmpty(", "shouldNotBeNull"},
 		truth: []string{
 			"assertTrue(", "assertFalse(", "assertNotEquals(", "assertNotSame(", ".isTrue(", ".isFalse(", ".isNotEqualTo(", "assert ", "assertDoesNotThrow(",

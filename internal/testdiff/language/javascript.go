@@ -1,19 +1,19 @@
-package testdiff
+package language
 
 import "strings"
 
 // javascript also is TypeScript; jest, vitest, mocha, jasmine, playwright, cypress
 // and node's own runner share nearly all words.
-func javascript() *language {
-	return &language{
-		name:    "JavaScript",
+func javascript() *Language {
+	return &Language{
+		Name:    "JavaScript",
 		globs:   []string{"*.test.*", "*.spec.*", "*.cy.*", "*.e2e.*", "*_test.*", "*-test.*", "*_spec.*", "*.e2e-spec.*", "test.js", "test.ts"},
 		folders: []string{"__tests__", "test", "tests", "spec", "e2e", "cypress", "playwright"},
-		syntax: syntax{
-			comment: []string{"//"}, block: true, quotes: "\"'", long: [][2]string{{"`", "`"}},
+		Syntax: Syntax{
+			comment: []string{"//"}, Block: true, quotes: "\"'", long: [][2]string{{"`", "`"}},
 		},
-		test:     jsTest,
-		function: jsFunction,
+		Test:     jsTest,
+		Function: jsFunction,
 
 		skip: []string{
 			"it.skip(", "test.skip(", "describe.skip(", "context.skip(", "suite.skip(", "specify.skip(", "bench.skip(", "it.skip.each", "test.skip.each", "describe.skip.each",
@@ -37,9 +37,9 @@ func javascript() *language {
 			".toMatchSnapshot(", ".toMatchInlineSnapshot(", ".toHaveScreenshot(", ".toThrowErrorMatchingInlineSnapshot(", ".toThrowErrorMatchingSnapshot(",
 			".equal(", ".equals(", ".eql(", ".eq(", ".strictEqual(", ".deepEqual(", ".deepStrictEqual(", ".deepEquals(", ".is(", ".lengthOf(", ".calledWith(", ".calledWithExactly(",
 		},
-		equal:   []string{" === ", " == "},
-		differ:  []string{" !== ", " != "},
-		negate:  []string{".not.", ".notEqual(", ".notStrictEqual(", ".notDeepEqual(", ".doesNotThrow("},
+		Equal:   []string{" === ", " == "},
+		Differ:  []string{" !== ", " != "},
+		Negate:  []string{".not.", ".notEqual(", ".notStrictEqual(", ".notDeepEqual(", ".doesNotThrow("},
 		present: []string{".toBeDefined(", ".toBeUndefined(", ".toBeNull(", ".exist", ".isDefined(", ".exists(", ".isOk(", ".isNotNull(", ".toHaveBeenCalled(", ".toBeInstanceOf(Object", "expect.anything()"},
 		truth:   []string{".toBeTruthy(", ".toBeFalsy(", ".toBeTrue(", ".toBeFalse(", ".ok", ".true", ".false", ".isTrue(", ".isFalse(", ".truthy(", "assert(", "assert.ok(", ".toThrow()", ".toThrowError()", ".toThrow(Error)", ".throw()", "t.throws("},
 

@@ -1,4 +1,8 @@
-package testdiff
+// Package language owns what has to be known of a language to read its tests: which
+// files are tests, how a test begins, how strings and comments are written, and the
+// words of its test libraries for an assertion, a skip, a table. It does not own what
+// a patch does to tests (internal/testdiff).
+package language
 
 import (
 	"path"
@@ -6,30 +10,30 @@ import (
 	"strings"
 )
 
-// language is what has to be known of one to find its tests. To add one, write a
-// function that returns it, name that in languageOf, and add patches to testdata.
+// Language is what has to be known of one to find its tests. To add one, write a
+// function that returns it, name that in Of, and add patches to testdata.
 //
 // Phrases are code as it is written, up to where it may differ. A phrase that ends
 // with a letter ends a word there, unless a * follows; a $ is the end of the line. One that begins with a letter
 // begins a word, and, for assertions alone, may follow a dot.
-type language struct {
-	name    string
+type Language struct {
+	Name    string
 	globs   []string // base names that its runner takes for tests
 	folders []string // below which its files are tests
 	strict  bool     // the runner goes by globs alone; what else is in folders only serves
-	inline  bool     // tests are also in files that are not tests
-	syntax  syntax
+	Inline  bool     // tests are also in files that are not tests
+	Syntax  Syntax
 
-	// test returns the name of the test that a line begins. nil: attributes alone tell.
-	test func(code, text string) (string, bool)
+	// Test returns the name of the test that a line begins. nil: attributes alone tell.
+	Test func(code, text string) (string, bool)
 	// attributes make a test of the function that follows.
 	attributes []string
-	mark       string // the same, in a comment
-	// function returns the name of the function that a line begins.
-	function func(code string) (string, bool)
+	Mark       string // the same, in a comment
+	// Function returns the name of the function that a line begins.
+	Function func(code string) (string, bool)
 
-	module    string                             // what encloses tests in a file that is no test begins so
-	leavesOut func(text string, isNew bool) bool // the line takes its file out of the runs
+	Module    string                             // what encloses tests in a file that is no test begins so
+	LeavesOut func(text string, isNew bool) bool // the line takes its file out of the runs
 
 	skip   []string // the test does not run
 	guard  []string // the test does not run under a condition
@@ -40,10 +44,10 @@ type language struct {
 	fail   []string // fails the test; what it asserts is the condition it stands under
 
 	exact   []string // the assertion allows one value
-	equal   []string // operators for that
-	differ  []string // operators that allow any value but one
-	negate  []string // turns what follows, or comes before, around
-	nothing []string // operators that ask for true, false or nothing
+	Equal   []string // operators for that
+	Differ  []string // operators that allow any value but one
+	Negate  []string // turns what follows, or comes before, around
+	Nothing []string // operators that ask for true, false or nothing
 	present []string // the assertion allows any value that is there
 	truth   []string // the assertion allows whatever is true, or any error
 
@@ -53,9 +57,9 @@ type language struct {
 	swallow []string // lets assertions fail
 }
 
-// languageOf is the table of the languages, by the endings of file names. It is no
+// Of is the table of the languages, by the endings of file names. It is no
 // lookup of tests: it knows files that are none. nil: none of ours.
-func languageOf(file string) *language {
+func Of(file string) *Language {
 	switch path.Ext(file) {
 	case ".go":
 		return golang()
@@ -79,17 +83,17 @@ func languageOf(file string) *language {
 	return nil
 }
 
-func (l *language) isTest(file string) bool { return l.collects(file) || l.inFolder(file) }
+func (l *Language) IsTest(file string) bool { return l.Collects(file) || l.inFolder(file) }
 
-// collects reports whether the runner takes the file by its name.
-func (l *language) collects(file string) bool {
+// Collects reports whether the runner takes the file by its name.
+func (l *Language) Collects(file string) bool {
 	return slices.ContainsFunc(l.globs, func(g string) bool {
-		ok, _ := path.Match(g, base(file))
+		ok, _ := path.Match(g, path.Base(file))
 		return ok
 	})
 }
 
-func (l *language) inFolder(file string) bool {
+func (l *Language) inFolder(file string) bool {
 	dirs := strings.Split(file, "/")
 	dirs = dirs[:len(dirs)-1]
 	return slices.ContainsFunc(l.folders, func(g string) bool {
@@ -100,81 +104,84 @@ func (l *language) inFolder(file string) bool {
 	})
 }
 
-// runs reports whether a runner looks at the file.
-func (l *language) runs(file string) bool {
-	return l.collects(file) || !l.strict && l.inFolder(file) || l.inline
+// Runs reports whether a runner looks at the file.
+func (l *Language) Runs(file string) bool {
+	return l.Collects(file) || !l.strict && l.inFolder(file) || l.Inline
 }
 
-// class is what a phrase means.
-type class uint32
+// Class is what a phrase means.
+type Class uint32
 
 const (
-	skip class = 1 << iota
-	guard
-	focus
-	assert
-	setup
-	fail
-	exact
-	present
-	truth
-	table
-	row
-	soft
-	swallow
-	attribute
+	Skip Class = 1 << iota
+	Guard
+	Focus
+	Assert
+	Setup
+	Fail
+	Exact
+	Present
+	Truth
+	Table
+	Row
+	Soft
+	Swallow
+	Attribute
 )
 
 // dotted are the classes whose phrases may follow a dot: nothing else is called so.
-const dotted = assert | setup | exact | present | truth | fail
+const dotted = Assert | Setup | Exact | Present | Truth | Fail
 
 type phrase struct {
 	text  string
 	word  int // where its first word begins
 	whole bool
 	last  bool // in its line
-	class class
+	class Class
 }
 
-// lexicon is a language's phrases by their first word.
-type lexicon struct {
-	*language
+// Lexicon is a language's phrases by their first word.
+type Lexicon struct {
+	*Language
 	phrases map[string][]phrase
-	vocab   words // all words of all assertions: they are not what is tested
+	vocab   map[string]bool // all words of all assertions: they are not what is tested
 }
 
-func newLexicon(l *language) *lexicon {
-	x := &lexicon{language: l, phrases: map[string][]phrase{}}
+func NewLexicon(l *Language) *Lexicon {
+	x := &Lexicon{Language: l, phrases: map[string][]phrase{}, vocab: map[string]bool{}}
 	for _, group := range []struct {
-		class class
+		class Class
 		texts []string
 	}{
-		{skip, l.skip},
-		{guard, l.guard},
-		{focus, l.focus},
-		{assert, l.assert},
-		{assert | setup, l.setup},
-		{fail, l.fail},
-		{exact, l.exact},
-		{present, l.present},
-		{truth, l.truth},
-		{table, l.table},
-		{row, l.row},
-		{soft, l.soft},
-		{swallow, l.swallow},
-		{attribute, l.attributes},
+		{Skip, l.skip},
+		{Guard, l.guard},
+		{Focus, l.focus},
+		{Assert, l.assert},
+		{Assert | Setup, l.setup},
+		{Fail, l.fail},
+		{Exact, l.exact},
+		{Present, l.present},
+		{Truth, l.truth},
+		{Table, l.table},
+		{Row, l.row},
+		{Soft, l.soft},
+		{Swallow, l.swallow},
+		{Attribute, l.attributes},
 	} {
 		for _, t := range group.texts {
 			x.add(t, group.class)
 		}
 	}
 	for _, w := range []string{"true", "True", "false", "False", "null", "nil", "None", "undefined", "not", "is", "if", "await", "return"} {
-		x.vocab.add(w)
+		x.vocab[w] = true
 	}
 	return x
 }
 
-func (x *lexicon) add(text string, c class) {
+// Asserts reports whether a word is one that assertions are written with.
+func (x *Lexicon) Asserts(word string) bool { return x.vocab[word] }
+
+func (x *Lexicon) add(text string, c Class) {
 	p := phrase{class: c}
 	var open bool
 	p.text, p.last = strings.CutSuffix(text, "$")
@@ -192,15 +199,15 @@ func (x *lexicon) add(text string, c class) {
 		key = key[:min(3, len(key))] + "*"
 	}
 	x.phrases[key] = append(x.phrases[key], p)
-	if c&(assert|fail|exact|present|truth) != 0 {
-		eachWord(p.text, func(at, end int) { x.vocab.add(p.text[at:end]) })
+	if c&(Assert|Fail|Exact|Present|Truth) != 0 {
+		EachWord(p.text, func(at, end int) { x.vocab[p.text[at:end]] = true })
 	}
 }
 
-// classes says what a line of code has in it, and where its first assertion begins.
-func (x *lexicon) classes(code string) (has class, at int) {
+// Classes says what a line of code has in it, and where its first assertion begins.
+func (x *Lexicon) Classes(code string) (has Class, at int) {
 	at = -1
-	eachWord(code, func(i, end int) {
+	EachWord(code, func(i, end int) {
 		key := code[i:end]
 		c := x.match(x.phrases[key], code, i)
 		if len(key) >= 3 {
@@ -208,7 +215,7 @@ func (x *lexicon) classes(code string) (has class, at int) {
 				c |= x.match(open, code, i)
 			}
 		}
-		if at < 0 && c&(assert|fail) != 0 {
+		if at < 0 && c&(Assert|Fail) != 0 {
 			at = i
 		}
 		has |= c
@@ -216,13 +223,13 @@ func (x *lexicon) classes(code string) (has class, at int) {
 	trimmed := strings.TrimLeft(code, " \t")
 	for _, s := range x.starts {
 		if strings.HasPrefix(trimmed, s) && at < 0 {
-			has, at = has|assert, len(code)-len(trimmed)
+			has, at = has|Assert, len(code)-len(trimmed)
 		}
 	}
 	return has, at
 }
 
-func (x *lexicon) match(all []phrase, code string, word int) (has class) {
+func (x *Lexicon) match(all []phrase, code string, word int) (has Class) {
 	for _, p := range all {
 		from := word - p.word
 		if from < 0 || !strings.HasPrefix(code[from:], p.text) {

@@ -1,22 +1,22 @@
-package testdiff
+package language
 
 import "strings"
 
 // python is pytest and unittest.
-func python() *language {
-	return &language{
-		name:    "Python",
+func python() *Language {
+	return &Language{
+		Name:    "Python",
 		globs:   []string{"test_*.py", "*_test.py", "tests.py", "test.py"},
 		folders: []string{"test", "tests", "testing"},
 		strict:  true,
-		syntax: syntax{
+		Syntax: Syntax{
 			comment: []string{"#"}, quotes: "\"'", long: [][2]string{{`"""`, `"""`}, {"'''", "'''"}},
 		},
-		test: func(code, _ string) (string, bool) {
+		Test: func(code, _ string) (string, bool) {
 			name, ok := after(code, "def")
 			return name, ok && strings.HasPrefix(name, "test")
 		},
-		function: func(code string) (string, bool) { return after(code, "def") },
+		Function: func(code string) (string, bool) { return after(code, "def") },
 
 		skip: []string{
 			"@pytest.mark.skip", "@pytest.mark.xfail", "pytestmark = pytest.mark.skip", "pytestmark = pytest.mark.xfail", "pytestmark = [pytest.mark.skip", "marks=pytest.mark.skip", "marks=pytest.mark.xfail", "marks=[pytest.mark.xfail", "pytest.skip(", "pytest.xfail(", "@unittest.skip", "@skip", "@expectedFailure", "@unittest.expectedFailure",
@@ -34,10 +34,10 @@ func python() *language {
 			".assertMultiLineEqual(", ".assertSequenceEqual(", "assert_called_with(", "assert_called_once_with(", "assert_has_calls(", "assert_not_called(", "assert_any_call(",
 			"assert_array_equal(", "assert_equal(", "assert_allclose(", "assert_frame_equal(", "assert_series_equal(", "assert_almost_equal(", "match=", ".assertRaisesRegex(",
 		},
-		equal:   []string{" == "},
-		differ:  []string{" != ", " not in "},
-		negate:  []string{"assert not ", ".assertNot*", ".assertFalse(", ".assertNotEqual(", ".assertNotIn(", ".assertIsNot("},
-		nothing: []string{" is None", " is not None", " is True", " is False"},
+		Equal:   []string{" == "},
+		Differ:  []string{" != ", " not in "},
+		Negate:  []string{"assert not ", ".assertNot*", ".assertFalse(", ".assertNotEqual(", ".assertNotIn(", ".assertIsNot("},
+		Nothing: []string{" is None", " is not None", " is True", " is False"},
 		present: []string{".assertIsNone(", ".assertIsNotNone(", "assert_called(", "assert_called_once("},
 		truth: []string{
 			"assert", ".assertTrue(", ".assertFalse(", ".assertNotEqual(", ".assertIsNot(", "assert_(",

@@ -1,18 +1,18 @@
-package testdiff
+package language
 
 // csharp is xUnit, NUnit and MSTest, with FluentAssertions and Shouldly.
-func csharp() *language {
-	return &language{
-		name:    "C#",
+func csharp() *Language {
+	return &Language{
+		Name:    "C#",
 		globs:   []string{"*Test.cs", "*Tests.cs", "*Spec.cs", "*Specs.cs", "Test*.cs", "*Tests.fs", "*Tests.vb", "*Test.vb"},
 		folders: []string{"test", "tests", "Tests", "Test", "*.Tests", "*.Test", "*.UnitTests", "*.IntegrationTests", "*Tests"},
-		syntax: syntax{
-			comment: []string{"//"}, block: true, quotes: "\"'", runes: true, long: [][2]string{{`"""`, `"""`}},
+		Syntax: Syntax{
+			comment: []string{"//"}, Block: true, quotes: "\"'", runes: true, long: [][2]string{{`"""`, `"""`}},
 		},
 		attributes: []string{
 			"[Fact", "[Theory", "[Test]", "[Test,", "[Test(", "[TestCase(", "[TestCaseSource(", "[TestMethod", "[DataTestMethod", "[SkippableFact", "[Property", "[UIFact",
 		},
-		function: method,
+		Function: method,
 
 		skip:  []string{"[Ignore", "Skip =", "Ignore =", "Assert.Ignore(", "Assert.Inconclusive(", "[Explicit", "Skip.Always("},
 		guard: []string{"Skip.If(", "Skip.IfNot(", "Assume.That(", "Assert.Skip*", "[SkipOnPlatform", "[PlatformSpecific("},
@@ -24,9 +24,9 @@ func csharp() *language {
 			"Assert.Equal(", "Assert.AreEqual(", "Assert.Same(", "Assert.AreSame(", "Assert.Equivalent(", "Assert.Empty(", "Assert.Single(", "CollectionAssert.AreEqual(", "Is.EqualTo(", ".Be(", ".BeEquivalentTo(",
 			".HaveCount(", ".ShouldBe(", ".BeEmpty(", ".WithMessage(", "Has.Count.EqualTo(", "Assert.Collection(", "Times.Once",
 		},
-		equal:   []string{" == "},
-		differ:  []string{" != "},
-		negate:  []string{"Assert.Not", "Assert.AreNot", "Assert.False(", "Assert.IsFalse(", "Is.Not.", ".NotBe(", ".ShouldNotBe("},
+		Equal:   []string{" == "},
+		Differ:  []string{" != "},
+		Negate:  []string{"Assert.Not", "Assert.AreNot", "Assert.False(", "Assert.IsFalse(", "Is.Not.", ".NotBe(", ".ShouldNotBe("},
 		present: []string{"Assert.NotNull(", "Assert.Null(", "Assert.IsNotNull(", "Assert.IsNull(", "Is.Not.Null", "Is.Null", ".NotBeNull(", ".BeNull(", ".ShouldNotBeNull(", "Assert.NotEmpty(", ".NotBeEmpty("},
 		truth: []string{
 			"Assert.True(", "Assert.IsTrue(", "Assert.False(", "Assert.IsFalse(", "Assert.NotEqual(", "Assert.AreNotEqual(", ".BeTrue(", ".BeFalse(", ".NotBe(", "Is.True", "Is.False",

@@ -1,12 +1,12 @@
-package testdiff
+package language
 
 import "strings"
 
-// syntax is how a language writes what is no code. It is read line by line, since a
+// Syntax is how a language writes what is no code. It is read line by line, since a
 // hunk begins anywhere.
-type syntax struct {
+type Syntax struct {
 	comment []string    // to the end of the line
-	block   bool        // /* */
+	Block   bool        // /* */
 	quotes  string      // each opens and closes a string within a line
 	long    [][2]string // open and close a string that may have many lines
 	plain   bool        // a backslash means nothing in long strings
@@ -17,13 +17,13 @@ type syntax struct {
 
 // What stands in code for what was taken out of it. Neither is a word.
 const (
-	inString  = '\x01'
+	InString  = '\x01'
 	inComment = ' '
 )
 
-// blank takes strings and comments out of a line, byte for byte, and says what is
+// Blank takes strings and comments out of a line, byte for byte, and says what is
 // still open at its end: the closing mark, "" for nothing. The quotes stay.
-func (s *syntax) blank(text, open string) (code, still string) {
+func (s *Syntax) Blank(text, open string) (code, still string) {
 	if open == "" && !strings.ContainsAny(text, "\"'`/#<") {
 		return text, ""
 	}
@@ -37,7 +37,7 @@ func (s *syntax) blank(text, open string) (code, still string) {
 		case s.startsComment(text, i):
 			fill(b, i, len(b), inComment)
 			return string(b), ""
-		case s.block && strings.HasPrefix(text[i:], "/*"):
+		case s.Block && strings.HasPrefix(text[i:], "/*"):
 			fill(b, i, i+2, inComment)
 			i, open = i+2, "*/"
 		default:
@@ -58,13 +58,13 @@ func special(c byte) bool {
 }
 
 // inside fills from i on until what is open is closed.
-func (s *syntax) inside(b []byte, text string, i int, open string) (int, string) {
-	with := byte(inString)
+func (s *Syntax) inside(b []byte, text string, i int, open string) (int, string) {
+	with := byte(InString)
 	if open == "*/" {
 		with = inComment
 	}
 	if word, ok := strings.CutPrefix(open, "<<"); ok { // a heredoc ends on a line of its own
-		fill(b, i, len(b), inString)
+		fill(b, i, len(b), InString)
 		if strings.TrimRight(strings.TrimSpace(text), ";,)") == word {
 			return len(b), ""
 		}
@@ -79,7 +79,7 @@ func (s *syntax) inside(b []byte, text string, i int, open string) (int, string)
 			}
 			fill(b, i, j, with)
 			return end, ""
-		case text[j] == '\\' && !s.plain && with == inString:
+		case text[j] == '\\' && !s.plain && with == InString:
 			j++
 		}
 	}
@@ -88,7 +88,7 @@ func (s *syntax) inside(b []byte, text string, i int, open string) (int, string)
 }
 
 // code passes one byte of code, or a string that closes in its line.
-func (s *syntax) code(b []byte, text string, i int) (next int, open string) {
+func (s *Syntax) code(b []byte, text string, i int) (next int, open string) {
 	for _, l := range s.long {
 		if strings.HasPrefix(text[i:], l[0]) {
 			return i + len(l[0]), l[1]
@@ -119,11 +119,11 @@ func (s *syntax) code(b []byte, text string, i int) (next int, open string) {
 		return i + 1, "" // a lifetime
 	}
 	end = min(end, len(text))
-	fill(b, i+1, end, inString)
+	fill(b, i+1, end, InString)
 	return end + 1, ""
 }
 
-func (s *syntax) startsComment(text string, i int) bool {
+func (s *Syntax) startsComment(text string, i int) bool {
 	for _, c := range s.comment {
 		if strings.HasPrefix(text[i:], c) {
 			if s.apart && i > 0 && text[i-1] != ' ' && text[i-1] != '\t' {
@@ -141,19 +141,16 @@ func fill(b []byte, from, to int, with byte) {
 	}
 }
 
-// begins guesses what is open where a hunk begins: nothing, or a long string or a
-// comment whose end comes before any start.
-func (s *syntax) begins(h hunk, lines []rawLine) string {
-	if h.first {
-		return ""
-	}
+// Begins guesses what is open where lines from the middle of a file begin: nothing, or
+// a long string or a comment whose end comes before any start.
+func (s *Syntax) Begins(lines []string) string {
 	for i, l := range lines {
-		if s.block && strings.Contains(l.text, "/*") {
+		if s.Block && strings.Contains(l, "/*") {
 			break
 		}
-		if trimmed := strings.TrimSpace(l.text); s.block && strings.HasPrefix(trimmed, "*") && strings.HasSuffix(trimmed, "*/") {
+		if trimmed := strings.TrimSpace(l); s.Block && strings.HasPrefix(trimmed, "*") && strings.HasSuffix(trimmed, "*/") {
 			return "*/"
-		} else if s.block && i > 0 && strings.HasPrefix(trimmed, "*/") {
+		} else if s.Block && i > 0 && strings.HasPrefix(trimmed, "*/") {
 			return "*/"
 		}
 	}
@@ -162,7 +159,7 @@ func (s *syntax) begins(h hunk, lines []rawLine) string {
 			continue
 		}
 		for i, l := range lines {
-			if strings.Count(l.text, d[0])%2 == 0 {
+			if strings.Count(l, d[0])%2 == 0 {
 				continue
 			}
 			if closes(lines, i, d[0]) {
@@ -177,15 +174,15 @@ func (s *syntax) begins(h hunk, lines []rawLine) string {
 // closes guesses whether the one mark of a long string in line i ends it: what
 // opens a string stands after an operator, a bracket or a tag, or begins the
 // documentation below a head.
-func closes(lines []rawLine, i int, mark string) bool {
-	before, after, _ := strings.Cut(lines[i].text, mark)
+func closes(lines []string, i int, mark string) bool {
+	before, after, _ := strings.Cut(lines[i], mark)
 	before, after = strings.TrimSpace(before), strings.TrimSpace(after)
 	if before == "" {
 		if after != "" {
 			return strings.ContainsRune(")],;.}+", rune(after[0]))
 		}
 		for i--; i >= 0; i-- {
-			if above := strings.TrimSpace(lines[i].text); above != "" {
+			if above := strings.TrimSpace(lines[i]); above != "" {
 				return !strings.ContainsRune(":(=,[{+", rune(above[len(above)-1]))
 			}
 		}
@@ -200,6 +197,21 @@ func closes(lines []rawLine, i int, mark string) bool {
 		return false
 	}
 	return true
+}
+
+// EachWord calls f with the bounds of each word of a code.
+func EachWord(code string, f func(from, end int)) {
+	for i := 0; i < len(code); {
+		if !isWord(code[i]) {
+			i++
+			continue
+		}
+		from := i
+		for i < len(code) && isWord(code[i]) {
+			i++
+		}
+		f(from, i)
+	}
 }
 
 // isWord reports whether c is part of a name. Letters beyond ASCII are.

@@ -1,25 +1,25 @@
-package testdiff
+package language
 
 import "strings"
 
 // php is PHPUnit and Pest.
-func php() *language {
-	return &language{
-		name:    "PHP",
+func php() *Language {
+	return &Language{
+		Name:    "PHP",
 		globs:   []string{"*Test.php", "*.phpt", "*Cest.php", "*Tests.php"},
 		folders: []string{"tests", "test", "Tests"},
-		syntax: syntax{
-			comment: []string{"//", "#"}, block: true, quotes: "\"'", heredoc: "<<<",
+		Syntax: Syntax{
+			comment: []string{"//", "#"}, Block: true, quotes: "\"'", heredoc: "<<<",
 		},
-		test: func(code, text string) (string, bool) {
+		Test: func(code, text string) (string, bool) {
 			if name, ok := after(code, "function"); ok {
 				return name, strings.HasPrefix(name, "test")
 			}
 			return titled(code, text, "it", "test")
 		},
 		attributes: []string{"#[Test]", "#[Test,", "#[DataProvider("},
-		mark:       "@test",
-		function:   func(code string) (string, bool) { return after(code, "function") },
+		Mark:       "@test",
+		Function:   func(code string) (string, bool) { return after(code, "function") },
 
 		skip:  []string{"markTestSkipped(", "markTestIncomplete(", ">markTestSkipped(", ">markTestIncomplete(", ">skip(", ">todo(", ">expectNotToPerformAssertions("},
 		guard: []string{"#[Requires*", ">skipOnWindows("},
@@ -31,9 +31,9 @@ func php() *language {
 		exact: []string{
 			"assertSame(", "assertEquals(", "assertCount(", "assertEqualsCanonicalizing(", "assertJsonStringEqualsJsonString(", "assertEmpty(", "toBe(", "toEqual(", "toHaveCount(", "toHaveLength(", "assertExactJson(", "expectExceptionMessage(", "assertStatus(",
 		},
-		equal:   []string{" === ", " == "},
-		differ:  []string{" !== ", " != "},
-		negate:  []string{">not->", ">not()", "assertNot", "assertFalse("},
+		Equal:   []string{" === ", " == "},
+		Differ:  []string{" !== ", " != "},
+		Negate:  []string{">not->", ">not()", "assertNot", "assertFalse("},
 		present: []string{"assertNotNull(", "assertNull(", "assertNotEmpty(", "toBeNull(", "toBeEmpty("},
 		truth: []string{
 			"assertTrue(", "assertFalse(", "assertNotSame(", "assertNotEquals(", "toBeTrue(", "toBeTruthy(", "toBeFalse(", "toBeFalsy(", "assertOk(",

@@ -1,22 +1,22 @@
-package testdiff
+package language
 
 import "strings"
 
 // bats are tests in shell.
-func bats() *language {
-	return &language{
-		name:  "bats",
+func bats() *Language {
+	return &Language{
+		Name:  "bats",
 		globs: []string{"*.bats"},
-		syntax: syntax{
+		Syntax: Syntax{
 			comment: []string{"#"}, apart: true, quotes: "'\"", heredoc: "<<",
 		},
-		test: func(code, text string) (string, bool) {
+		Test: func(code, text string) (string, bool) {
 			if !strings.HasPrefix(code, "@test ") {
 				return "", false
 			}
 			return titled(code, text, "@test")
 		},
-		function: func(code string) (string, bool) {
+		Function: func(code string) (string, bool) {
 			name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(code), "function "), "()")
 			return name, ok && name != "" && !strings.ContainsAny(name, " $(")
 		},
@@ -26,9 +26,9 @@ func bats() *language {
 		starts: []string{"[ ", "[[ ", "(( ", "test ", "grep -q", "diff ", "cmp "},
 		fail:   []string{"fail", "return 1", "exit 1"},
 		exact:  []string{"-eq", "assert_success", "assert_failure", "assert_equal", "assert_output", "assert_line", "assert_file_contains", "diff", "cmp"},
-		equal:  []string{" = ", " == "},
-		differ: []string{" != ", " -ne "},
-		negate: []string{"refute"},
+		Equal:  []string{" = ", " == "},
+		Differ: []string{" != ", " -ne "},
+		Negate: []string{"refute"},
 		present: []string{
 			"-n", "-e", "-f",
 		},

@@ -1,4 +1,4 @@
-package testdiff
+package language
 
 import "strings"
 

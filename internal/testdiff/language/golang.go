@@ -1,4 +1,4 @@
-package testdiff
+package language
 
 import (
 	"go/build/constraint"
@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-func golang() *language {
-	return &language{
-		name:   "Go",
+func golang() *Language {
+	return &Language{
+		Name:   "Go",
 		globs:  []string{"*_test.go"},
 		strict: true,
-		syntax: syntax{
-			comment: []string{"//"}, block: true, quotes: "\"'", runes: true,
+		Syntax: Syntax{
+			comment: []string{"//"}, Block: true, quotes: "\"'", runes: true,
 			long: [][2]string{{"`", "`"}}, plain: true,
 		},
-		test:      goTest,
-		function:  goFunction,
-		leavesOut: goLeavesOut,
+		Test:      goTest,
+		Function:  goFunction,
+		LeavesOut: goLeavesOut,
 
 		skip: []string{
 			"t.Skip(", "t.Skipf(", "t.SkipNow(", "b.Skip(", "b.Skipf(", "b.SkipNow(", "f.Skip(", "tb.Skip(", "tb.Skipf(", "tb.SkipNow(",
@@ -38,9 +38,9 @@ func golang() *language {
 			".Equal(", ".Equalf(", ".EqualValues(", ".Exactly(", ".JSONEq(", ".YAMLEq(", ".ElementsMatch(", ".DeepEqual(", ".Same(", "Diff(",
 			".Len(", ".Zero(", ".Empty(", ".EqualError(", "DeepEquals", "qt.Equals", "HaveLen(", "BeEmpty(", "BeNumerically(", "BeIdenticalTo(", "BeEquivalentTo(", "ConsistOf(",
 		},
-		equal:   []string{" == "},
-		differ:  []string{" != "},
-		negate:  []string{".ShouldNot(", ".NotTo(", ".ToNot(", ".False(", ".NotEqual("},
+		Equal:   []string{" == "},
+		Differ:  []string{" != "},
+		Negate:  []string{".ShouldNot(", ".NotTo(", ".ToNot(", ".False(", ".NotEqual("},
 		present: []string{".NotNil(", ".NotNilf(", ".Nil(", ".Error(", ".Errorf(", ".NotEmpty(", ".NotZero(", "BeNil()", "HaveOccurred()", ".NoError(", ".IsNotNil", "NotNil)", "IsNil)"},
 		truth:   []string{".True(", ".Truef(", ".False(", ".Falsef(", ".NotEqual(", "BeTrue()", "BeFalse()", ".NotPanics("},
 
