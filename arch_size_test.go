@@ -27,7 +27,6 @@ func larger() map[string]struct {
 		"internal/report":    {3900, "the words of each fact, and lists; receipts may part from them"},
 		"internal/policy":    {5340, "the rules: each looks at one State through one Config, and Next and Schedule call nearly all of them; what is decided of threads alone is internal/thread's, deciding again internal/policy/replay's"},
 		"internal/step":      {5370, "one executor; its parts share the turn under way"},
-		"internal/config":    {4230, "a key of config.yaml each: what it is, its default, its words"},
 		"internal/fleet":     {3420, "all that knows Temporal, which one package alone may; what needs no Temporal is below it"},
 	}
 }

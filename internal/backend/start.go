@@ -14,7 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -88,11 +88,11 @@ func startEnv(environ []string, s action.Start) []string {
 	out := slices.Clone(environ)
 	for path, value := range map[string]string{"agent.primary": s.Agent, "errors.strategy": s.Strategy} {
 		if value != "" {
-			out = append(out, config.EnvName(path)+"="+value)
+			out = append(out, setting.EnvName(path)+"="+value)
 		}
 	}
 	if s.Retries != nil {
-		out = append(out, config.EnvName("errors.max_retries")+"="+strconv.Itoa(*s.Retries))
+		out = append(out, setting.EnvName("errors.max_retries")+"="+strconv.Itoa(*s.Retries))
 	}
 	return out
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/push"
@@ -131,7 +132,7 @@ func (p *Parts) openAgents(env workspace.Env) error {
 			if _, ok := p.Config.AgentSpec(name); !ok {
 				return err
 			}
-			if p.Config.Where("agent.fallback").Kind != config.FromDefault {
+			if p.Config.Where("agent.fallback").Kind != setting.FromDefault {
 				p.Notices = append(p.Notices, "fallback left out: "+err.Error())
 			}
 			continue

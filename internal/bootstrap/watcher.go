@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/forge"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -52,7 +52,7 @@ func (p *Parts) Watcher(env workspace.Env, j forge.Journal) (*forge.Watcher, err
 }
 
 // sourceOf is a source as the settings have it; repo is the one that is meant where none is named.
-func sourceOf(s config.IssueSource, repo string) (forge.Source, error) {
+func sourceOf(s setting.IssueSource, repo string) (forge.Source, error) {
 	src := forge.Source{Service: ralph.Service(s.Service), Words: s.Query, Every: s.Every, Allow: s.Allow}
 	if src.Service != ralph.GitHub {
 		_, _, err := tracker.ParseWords(s.Query)

@@ -5,50 +5,51 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 )
 
 // Config is every setting of ralph/config.yaml, checked. The names in the tags
 // are the keys of the file (snake_case); docs/configuration.md says what
 // each one means. A Config is not changed after Load.
 type Config struct {
-	Version                int               `yaml:"version"`
-	Mode                   string            `yaml:"mode"`      // manual, step, semi, autopilot
-	Parallel               int               `yaml:"parallel"`  // slots
-	Isolation              string            `yaml:"isolation"` // none, worktree, auto
-	RequireApprovalToStart bool              `yaml:"require_approval_to_start"`
-	BaseBranch             string            `yaml:"base_branch"` // "" is the branch checked out at the start
-	Agent                  Agent             `yaml:"agent"`
-	Agents                 []ralph.AgentSpec `yaml:"agents"` // built in first, then as in the file
-	Prices                 map[string]Price  `yaml:"prices"` // by model
-	Task                   Task              `yaml:"task"`
-	Construct              Construct         `yaml:"construct"`
-	Errors                 Errors            `yaml:"errors"`
-	Log                    Log               `yaml:"log"`
-	Limits                 Limits            `yaml:"limits"`
-	Budget                 Budgets           `yaml:"budget"`
-	Scoring                Scoring           `yaml:"scoring"`
-	Commit                 Commit            `yaml:"commit"`
-	Quality                Quality           `yaml:"quality"`
-	Test                   Test              `yaml:"test"`
-	Diff                   Diff              `yaml:"diff"`
-	Gate                   Gate              `yaml:"gate"`
-	Sandbox                Sandbox           `yaml:"sandbox"`
-	Worktree               Worktree          `yaml:"worktree"`
-	Merge                  Merge             `yaml:"merge"`
-	Land                   Land              `yaml:"land"`
-	Inbox                  Inbox             `yaml:"inbox"`
-	AgentMode              AgentMode         `yaml:"agent_mode"`
-	Auto                   Auto              `yaml:"auto"`
-	Decision               Decision          `yaml:"decision"`
-	Guidance               Guidance          `yaml:"guidance"`
-	Sync                   Sync              `yaml:"sync"`
-	Breakers               Breakers          `yaml:"breakers"`
-	Notify                 Notify            `yaml:"notify"`
-	Web                    Web               `yaml:"web"`
-	UI                     UI                `yaml:"ui"`
-	Fleet                  Fleet             `yaml:"fleet"`
+	Version                int                      `yaml:"version"`
+	Mode                   string                   `yaml:"mode"`      // manual, step, semi, autopilot
+	Parallel               int                      `yaml:"parallel"`  // slots
+	Isolation              string                   `yaml:"isolation"` // none, worktree, auto
+	RequireApprovalToStart bool                     `yaml:"require_approval_to_start"`
+	BaseBranch             string                   `yaml:"base_branch"` // "" is the branch checked out at the start
+	Agent                  Agent                    `yaml:"agent"`
+	Agents                 []ralph.AgentSpec        `yaml:"agents"` // built in first, then as in the file
+	Prices                 map[string]setting.Price `yaml:"prices"` // by model
+	Task                   Task                     `yaml:"task"`
+	Construct              Construct                `yaml:"construct"`
+	Errors                 Errors                   `yaml:"errors"`
+	Log                    Log                      `yaml:"log"`
+	Limits                 Limits                   `yaml:"limits"`
+	Budget                 Budgets                  `yaml:"budget"`
+	Scoring                Scoring                  `yaml:"scoring"`
+	Commit                 Commit                   `yaml:"commit"`
+	Quality                Quality                  `yaml:"quality"`
+	Test                   Test                     `yaml:"test"`
+	Diff                   Diff                     `yaml:"diff"`
+	Gate                   Gate                     `yaml:"gate"`
+	Sandbox                Sandbox                  `yaml:"sandbox"`
+	Worktree               Worktree                 `yaml:"worktree"`
+	Merge                  Merge                    `yaml:"merge"`
+	Land                   Land                     `yaml:"land"`
+	Inbox                  Inbox                    `yaml:"inbox"`
+	AgentMode              AgentMode                `yaml:"agent_mode"`
+	Auto                   Auto                     `yaml:"auto"`
+	Decision               Decision                 `yaml:"decision"`
+	Guidance               Guidance                 `yaml:"guidance"`
+	Sync                   Sync                     `yaml:"sync"`
+	Breakers               Breakers                 `yaml:"breakers"`
+	Notify                 Notify                   `yaml:"notify"`
+	Web                    Web                      `yaml:"web"`
+	UI                     UI                       `yaml:"ui"`
+	Fleet                  Fleet                    `yaml:"fleet"`
 
-	from map[string]Source // by key; what is not in it has its default
+	from map[string]setting.Source // by key; what is not in it has its default
 }
 
 // Agent says which agents work, in which order.
@@ -58,13 +59,6 @@ type Agent struct {
 	RecoverPrimary bool     `yaml:"recover_primary"`
 	Context        string   `yaml:"context"` // fresh, continue
 	MCP            bool     `yaml:"mcp"`     // agents get ralph's own tools
-}
-
-// Price is what a model costs, in US dollars per million tokens.
-type Price struct {
-	Input  float64 `yaml:"input"`
-	Cached float64 `yaml:"cached"`
-	Output float64 `yaml:"output"`
 }
 
 // Task bounds the work on one task. 0 switches a threshold off.
@@ -236,16 +230,7 @@ type Land struct {
 
 // Inbox says where specs come from beside people: issues of trackers.
 type Inbox struct {
-	Sources []IssueSource `yaml:"sources"`
-}
-
-// IssueSource is a query whose issues become specs.
-type IssueSource struct {
-	Service string        `yaml:"service"` // github, jira, ado
-	Repo    string        `yaml:"repo"`    // owner/name; "": sync.github.repo
-	Query   string        `yaml:"query"`
-	Every   time.Duration `yaml:"every"`
-	Allow   []string      `yaml:"allow"` // whose issues: team, anyone, names
+	Sources []setting.IssueSource `yaml:"sources"`
 }
 
 // AgentMode bounds `ralph agent`; 0 is no limit, MaxFailures is at least 1.
@@ -436,4 +421,9 @@ func canonicalAgent(name string) string {
 		return "codex"
 	}
 	return name
+}
+
+// UI is how the terminal screen and the dashboard are used.
+type UI struct {
+	Keys map[string]string `yaml:"keys"` // by action, or by what a key of the screen does
 }

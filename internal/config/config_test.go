@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 )
 
 // sameConfig compares settings, not where they come from.
@@ -54,7 +55,7 @@ func TestDesignFileIsDefaults(t *testing.T) {
 			}
 			continue
 		}
-		if s.From.Kind != FromFile && !addedLater(s.Key) {
+		if s.From.Kind != setting.FromFile && !addedLater(s.Key) {
 			t.Errorf("%s is not in the design, its source is %s", s.Key, s.From)
 		}
 	}
@@ -96,9 +97,9 @@ func TestKeysMatchFields(t *testing.T) {
 			case tag == "":
 				t.Errorf("%s.%s has no yaml tag", path, f.Name)
 			case f.Type.Kind() == reflect.Struct:
-				walk(join(path, tag), f.Type)
+				walk(setting.Join(path, tag), f.Type)
 			default:
-				fields = append(fields, join(path, tag))
+				fields = append(fields, setting.Join(path, tag))
 			}
 		}
 	}
@@ -126,11 +127,11 @@ func TestPlainValuesReadBack(t *testing.T) {
 	t.Parallel()
 	c := Defaults()
 	for _, k := range c.keys() {
-		want := k.v.plain()
-		if err := k.v.setText(strings.Trim(yamlText(want), `"'`)); err != nil {
+		want := k.v.Plain()
+		if err := k.v.SetText(strings.Trim(yamlText(want), `"'`)); err != nil {
 			t.Errorf("%s: %v", k.path, err)
 		}
-		if diff := cmp.Diff(want, k.v.plain()); diff != "" {
+		if diff := cmp.Diff(want, k.v.Plain()); diff != "" {
 			t.Errorf("%s changed (-want +got):\n%s", k.path, diff)
 		}
 	}
@@ -351,7 +352,7 @@ func TestErrorListsProblems(t *testing.T) {
 		text.WriteString("unheard_of_" + strings.Repeat("x", text.Len()%17+text.Len()/40) + ": 1\n")
 	}
 	_, err := load([]byte(text.String()), "ralph/config.yaml", nil, nil)
-	list, ok := errors.AsType[*Error](err)
+	list, ok := errors.AsType[*setting.Error](err)
 	if !ok || len(list.Problems) != maxProblems+1 {
 		t.Fatalf("%d problems in %v", len(list.Problems), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -35,32 +36,32 @@ func Edit(file []byte, key, value string) ([]byte, error) {
 // leave a file that Load refuses return Load's error, and one that would have to take
 // comments out says so.
 func EditAll(file []byte, changes []Change) ([]byte, error) {
-	var problems []Problem
+	var problems []setting.Problem
 	wants := make([]any, len(changes))
 	changes = slices.Clone(changes)
 	for i, ch := range changes {
 		probe := loader{c: Defaults(), file: fileName}
-		probe.c.from = make(map[string]Source)
+		probe.c.from = make(map[string]setting.Source)
 		probe.index()
-		key := probe.resolve(ch.Key, Source{Kind: FromFlag})
+		key := probe.resolve(ch.Key, setting.Source{Kind: setting.FromFlag})
 		if !ch.Unset {
 			probe.readFlags(map[string]string{key: ch.Value})
 			probe.nameAgents() // as Load does, or the file would seem to say something else
 		} else if probe.known[key] == nil {
-			probe.complain(Problem{Source: Source{Kind: FromFlag}, Key: ch.Key, Unknown: true})
+			probe.complain(setting.Problem{Source: setting.Source{Kind: setting.FromFlag}, Key: ch.Key, Unknown: true})
 		}
 		if problems = append(problems, probe.problems...); len(probe.problems) == 0 {
-			changes[i].Key, wants[i] = key, probe.known[key].plain()
+			changes[i].Key, wants[i] = key, probe.known[key].Plain()
 		}
 	}
 	if len(problems) > 0 {
-		return nil, &Error{problems}
+		return nil, &setting.Error{Problems: problems}
 	}
 	out := file
 	for i, ch := range changes {
-		root, wrong := parse(out, Source{Kind: FromFile, File: fileName})
+		root, wrong := setting.Parse(out, setting.Source{Kind: setting.FromFile, File: fileName})
 		if wrong != nil {
-			return nil, &Error{[]Problem{*wrong}}
+			return nil, &setting.Error{Problems: []setting.Problem{*wrong}}
 		}
 		e := editor{src: out, path: strings.Split(ch.Key, ".")}
 		edit := e.remove
@@ -70,7 +71,7 @@ func EditAll(file []byte, changes []Change) ([]byte, error) {
 		}
 		var err error
 		if out, err = edit(root); err != nil {
-			return nil, fmt.Errorf("set %s in %s: %w", show(ch.Key), fileName, err)
+			return nil, fmt.Errorf("set %s in %s: %w", setting.Quote(ch.Key), fileName, err)
 		}
 	}
 	c, err := load(out, fileName, nil, nil)
@@ -79,7 +80,7 @@ func EditAll(file []byte, changes []Change) ([]byte, error) {
 	}
 	for i, ch := range changes {
 		last := !slices.ContainsFunc(changes[i+1:], func(later Change) bool { return later.Key == ch.Key })
-		kept := ch.Unset && c.Where(ch.Key).Kind != FromFile || !ch.Unset && c.holds(ch.Key, wants[i])
+		kept := ch.Unset && c.Where(ch.Key).Kind != setting.FromFile || !ch.Unset && c.holds(ch.Key, wants[i])
 		if last && !kept {
 			return nil, cannotEdit(ch.Key)
 		}
@@ -91,14 +92,14 @@ func EditAll(file []byte, changes []Change) ([]byte, error) {
 }
 
 func cannotEdit(key string) error {
-	return fmt.Errorf("set %s in %s: the file is written in a way that ralph cannot edit safely; change the line by hand", show(key), fileName)
+	return fmt.Errorf("set %s in %s: the file is written in a way that ralph cannot edit safely; change the line by hand", setting.Quote(key), fileName)
 }
 
 // holds reports whether the file that c was read from sets the key to want.
 func (c Config) holds(key string, want any) bool {
 	for _, k := range c.keys() {
 		if k.path == key {
-			return c.Where(key).Kind == FromFile && reflect.DeepEqual(k.v.plain(), want)
+			return c.Where(key).Kind == setting.FromFile && reflect.DeepEqual(k.v.Plain(), want)
 		}
 	}
 	return false
@@ -120,19 +121,19 @@ func onlyChanged(a, b []byte, changes []Change) bool {
 // leaves returns the values of a file by dotted path, each as YAML.
 func leaves(data []byte) map[string]string {
 	out := make(map[string]string)
-	root, _ := parse(data, Source{})
+	root, _ := setting.Parse(data, setting.Source{})
 	if root == nil {
 		return out
 	}
 	probe := loader{c: Defaults()}
-	probe.c.from = make(map[string]Source)
+	probe.c.from = make(map[string]setting.Source)
 	probe.index()
 	probe.addAgents(root)
 	var walk func(path string, n *yaml.Node)
 	walk = func(path string, n *yaml.Node) {
 		if n.Kind == yaml.MappingNode && probe.known[path] == nil {
-			for k, v := range pairs(n) {
-				walk(join(path, k.Value), v)
+			for k, v := range setting.Pairs(n) {
+				walk(setting.Join(path, k.Value), v)
 			}
 			return
 		}
@@ -178,7 +179,7 @@ func (e editor) apply(root *yaml.Node) ([]byte, error) {
 			return e.insertBlock(header, n.Content[0].Column-1, i), nil
 		case i == len(e.path)-1:
 			return e.replace(k, v)
-		case isNull(v) && n.Style&yaml.FlowStyle == 0 && v.Value == "":
+		case setting.IsNull(v) && n.Style&yaml.FlowStyle == 0 && v.Value == "":
 			return e.insertBlock(k, k.Column+1, i+1), nil
 		case v.Kind != yaml.MappingNode:
 			return nil, fmt.Errorf("line %d: `%s` must be a section", v.Line, name)
@@ -197,7 +198,7 @@ func (e editor) section(n *yaml.Node, i int) *yaml.Node {
 }
 
 func find(n *yaml.Node, name string) (k, v *yaml.Node) {
-	for k, v := range pairs(n) {
+	for k, v := range setting.Pairs(n) {
 		if k.Value == name {
 			return k, v
 		}
@@ -303,7 +304,7 @@ func (e editor) replace(k, v *yaml.Node) ([]byte, error) {
 	start := e.offset(v.Line, v.Column)
 	end := -1
 	switch {
-	case isNull(v) && v.Value == "":
+	case setting.IsNull(v) && v.Value == "":
 		at := e.offset(k.Line, k.Column)
 		colon := bytes.IndexByte(e.src[at:], ':')
 		if colon < 0 {

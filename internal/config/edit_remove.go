@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -99,7 +100,7 @@ func (e editor) removeBlock(k, v *yaml.Node) ([]byte, error) {
 func (e editor) valueEnd(k, v *yaml.Node) int {
 	start := e.offset(v.Line, v.Column)
 	switch {
-	case isNull(v) && v.Value == "":
+	case setting.IsNull(v) && v.Value == "":
 		at := e.offset(k.Line, k.Column)
 		colon := bytes.IndexByte(e.src[at:], ':')
 		if colon < 0 {

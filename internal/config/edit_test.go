@@ -116,7 +116,7 @@ func TestEditAnyKey(t *testing.T) {
 		file := rapid.SampledFrom([][]byte{design, template, nil}).Draw(t, "file")
 		for range rapid.IntRange(1, 4).Draw(t, "edits") {
 			k := rapid.SampledFrom(d.keys()).Draw(t, "key")
-			s := k.v.schema()
+			s := k.v.Schema()
 			kind, _ := s["type"].(string)
 			choices := values[kind]
 			if words, ok := s["enum"].([]string); ok {

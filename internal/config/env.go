@@ -3,16 +3,9 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/config/setting"
 )
-
-// EnvName is the environment variable that overrides a key: RALPH_AGENT_PRIMARY for
-// agent.primary.
-func EnvName(path string) string { return envVar(path) }
-
-// envVar is the environment variable that overrides a key.
-func envVar(path string) string {
-	return "RALPH_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
-}
 
 // tellsAgents reports the variables that ralph sets for its own children.
 // Whoever runs ralph from inside an agent has them set.
@@ -47,7 +40,7 @@ func (l *loader) readEnv(env []string) {
 	vars := make(map[string][]string, len(l.keys)) // variable to the keys it may mean
 	for _, k := range l.keys {
 		if k.path != "version" { // how the file is written is no matter of the environment
-			vars[envVar(k.path)] = append(vars[envVar(k.path)], k.path)
+			vars[setting.EnvName(k.path)] = append(vars[setting.EnvName(k.path)], k.path)
 		}
 	}
 	slices.Sort(names) // OPENAGENTS_* before RALPH_*: ours win
@@ -59,7 +52,7 @@ func (l *loader) readEnv(env []string) {
 }
 
 func (l *loader) setVar(name, v string, vars map[string][]string) {
-	src := Source{Kind: FromEnv, Name: name}
+	src := setting.Source{Kind: setting.FromEnv, Name: name}
 	paths := vars[name]
 	switch name { // kept for who has these set
 	case "OPENAGENTS_GUIDANCE_MODE":
@@ -69,14 +62,14 @@ func (l *loader) setVar(name, v string, vars map[string][]string) {
 	}
 	switch {
 	case len(paths) == 1:
-		l.set(paths[0], src, l.known[paths[0]].setText(v))
+		l.set(paths[0], src, l.known[paths[0]].SetText(v))
 	case len(paths) > 1:
-		l.complain(Problem{Source: src, Key: paths[0], What: "cannot be told from " + show(paths[1]) + "; set it in the file"})
+		l.complain(setting.Problem{Source: src, Key: paths[0], What: "cannot be told from " + setting.Quote(paths[1]) + "; set it in the file"})
 	case strings.HasPrefix(name, "RALPH_"):
 		// Other programs may use the prefix too, so only what looks like a slip
 		// of the pen is an error.
 		if path := nearestVar(name, vars); path != "" {
-			l.complain(Problem{Source: src, Key: name, Unknown: true, Nearest: path})
+			l.complain(setting.Problem{Source: src, Key: name, Unknown: true, Nearest: path})
 		}
 	}
 }

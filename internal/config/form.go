@@ -21,7 +21,7 @@ func (c Config) Fields() []Field {
 		}
 	}
 	for _, k := range d.keys() {
-		v := k.v.plain()
+		v := k.v.Plain()
 		if k.mask != nil {
 			v = k.mask(v)
 		}
@@ -30,7 +30,7 @@ func (c Config) Fields() []Field {
 	set, keys := c.Set(), c.keys()
 	out := make([]Field, len(keys))
 	for i, k := range keys {
-		out[i] = Field{Setting: set[i], Doc: k.doc, Schema: k.v.schema(), Default: usual[k.path], Secret: k.mask != nil}
+		out[i] = Field{Setting: set[i], Doc: k.doc, Schema: k.v.Schema(), Default: usual[k.path], Secret: k.mask != nil}
 	}
 	return out
 }

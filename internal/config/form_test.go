@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 )
 
 // what goes back to its default leaves the file with its line, and nothing else does.
@@ -65,7 +66,7 @@ func TestEditAll(t *testing.T) {
 		t.Errorf("%s%v %v", got, err, wrong)
 	}
 	_, err = EditAll([]byte(file), []Change{{Key: "parallel", Value: "1001"}, {Key: "mode", Value: "fast"}, {Key: "task.delay", Value: "1s"}})
-	list, ok := errors.AsType[*Error](err)
+	list, ok := errors.AsType[*setting.Error](err)
 	if !ok || len(list.Problems) != 2 || list.Problems[0].Key != "parallel" || list.Problems[1].Key != "mode" {
 		t.Errorf("%v", err)
 	}
@@ -87,7 +88,7 @@ func TestFields(t *testing.T) {
 	walk = func(path string, o map[string]any) {
 		if fields, ok := o["properties"].(map[string]any); ok && path != "agents" {
 			for name, f := range fields {
-				walk(join(path, name), f.(map[string]any))
+				walk(setting.Join(path, name), f.(map[string]any))
 			}
 			return
 		}

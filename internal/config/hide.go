@@ -7,7 +7,12 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/ralph-loop/ralph/internal/config/setting"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
+
+var secretVar = lazyregexp.New(`(?i)key|token|secret|passw|credential|auth`)
 
 // Hide returns the text of a file without its secrets: what `config show` hides is `***`
 // there. It refuses a text in which it cannot find them for sure.
@@ -38,7 +43,7 @@ func Unhide(text, file []byte) ([]byte, error) {
 		return nil, err
 	}
 	e := editor{src: text}
-	var problems []Problem
+	var problems []setting.Problem
 	for i := len(found) - 1; i >= 0; i-- {
 		s := found[i]
 		if s.node.Value != s.masked {
@@ -46,7 +51,7 @@ func Unhide(text, file []byte) ([]byte, error) {
 		}
 		was := s.in(original)
 		if was == nil {
-			problems = append(problems, Problem{Source: Source{Kind: FromFile, File: fileName, Line: s.node.Line}, Key: s.key, What: notThere})
+			problems = append(problems, setting.Problem{Source: setting.Source{Kind: setting.FromFile, File: fileName, Line: s.node.Line}, Key: s.key, What: notThere})
 			continue
 		}
 		raw := string(file[was.from:was.to])
@@ -56,7 +61,7 @@ func Unhide(text, file []byte) ([]byte, error) {
 		e.src = e.splice(s.from, s.to, raw)
 	}
 	if len(problems) > 0 {
-		return nil, &Error{problems}
+		return nil, &setting.Error{Problems: problems}
 	}
 	return e.src, nil
 }
@@ -67,13 +72,13 @@ const notThere = "has a hidden value (" + hidden + ") that the file does not hav
 // person made of a setting that has secrets: a list or a map of texts.
 func (c Config) Unmask(key string, plain any) error {
 	wrong := func() error {
-		return &Error{[]Problem{{Source: Source{Kind: FromFlag}, Key: key, What: notThere}}}
+		return &setting.Error{Problems: []setting.Problem{{Source: setting.Source{Kind: setting.FromFlag}, Key: key, What: notThere}}}
 	}
 	for _, k := range c.keys() {
 		if k.path != key || k.mask == nil {
 			continue
 		}
-		switch now := k.v.plain().(type) {
+		switch now := k.v.Plain().(type) {
 		case map[string]string:
 			m, _ := plain.(map[string]string)
 			for name, v := range m {
@@ -133,15 +138,15 @@ func (s secret) in(others []secret) *secret {
 
 // secretsIn finds the secrets of a text, in order.
 func secretsIn(text []byte) ([]secret, error) {
-	root, wrong := parse(text, Source{Kind: FromFile, File: fileName})
+	root, wrong := setting.Parse(text, setting.Source{Kind: setting.FromFile, File: fileName})
 	if wrong != nil {
-		return nil, &Error{[]Problem{*wrong}}
+		return nil, &setting.Error{Problems: []setting.Problem{*wrong}}
 	}
 	if root == nil {
 		return nil, nil
 	}
-	if aliases := structure(root, "", Source{Kind: FromFile, File: fileName}); len(aliases) > 0 {
-		return nil, &Error{aliases}
+	if aliases := setting.Structure(root, "", setting.Source{Kind: setting.FromFile, File: fileName}); len(aliases) > 0 {
+		return nil, &setting.Error{Problems: aliases}
 	}
 	e := editor{src: text}
 	var out []secret
@@ -150,7 +155,7 @@ func secretsIn(text []byte) ([]secret, error) {
 	add := func(s secret) {
 		s.from = e.offset(s.node.Line, s.node.Column)
 		if s.to = e.scalarEnd(s.node, s.from); s.node.Kind != yaml.ScalarNode || s.to < 0 {
-			err = fmt.Errorf("line %d: %s holds a value that cannot be hidden, so the file is not shown; write it on one line", s.node.Line, show(s.key))
+			err = fmt.Errorf("line %d: %s holds a value that cannot be hidden, so the file is not shown; write it on one line", s.node.Line, setting.Quote(s.key))
 		}
 		out = append(out, s)
 	}
@@ -162,7 +167,7 @@ func secretsIn(text []byte) ([]secret, error) {
 				continue
 			}
 			for variable, value := range below(v) {
-				if secretVar.MatchString(variable.Value) && !isNull(value) {
+				if secretVar.MatchString(variable.Value) && !setting.IsNull(value) {
 					add(secret{key: "agents." + name.Value + ".env", name: variable.Value, node: value, masked: hidden, flow: v.Style&yaml.FlowStyle != 0})
 				}
 			}
@@ -198,5 +203,35 @@ func below(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return func(func(k, v *yaml.Node) bool) {}
 	}
-	return pairs(n)
+	return setting.Pairs(n)
+}
+
+// hidden stands for what must not be shown.
+const hidden = "***"
+
+// maskEnv hides the values of variables whose names speak of secrets.
+func maskEnv(plain any) any {
+	m, ok := plain.(map[string]string)
+	if !ok {
+		return plain
+	}
+	for name := range m {
+		if secretVar.MatchString(name) {
+			m[name] = hidden
+		}
+	}
+	return m
+}
+
+// maskWebhooks leaves of an address only its kind: the rest is often a token.
+func maskWebhooks(plain any) any {
+	urls, ok := plain.([]string)
+	if !ok {
+		return plain
+	}
+	for i, s := range urls {
+		scheme, _, _ := strings.Cut(s, ":")
+		urls[i] = scheme + "://" + hidden
+	}
+	return urls
 }

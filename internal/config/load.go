@@ -14,6 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config/setting"
+	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // maxFile bounds the file; the longest sensible one has a few hundred lines.
@@ -31,8 +33,8 @@ func Load(path string, env []string, flags map[string]string) (Config, error) {
 	name := filepath.ToSlash(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)))
 	data, err := readFile(path)
 	if err != nil {
-		src := Source{Kind: FromFile, File: name}
-		return Defaults(), &Error{[]Problem{{Source: src, What: err.Error()}}}
+		src := setting.Source{Kind: setting.FromFile, File: name}
+		return Defaults(), &setting.Error{Problems: []setting.Problem{{Source: src, What: err.Error()}}}
 	}
 	return load(data, name, env, flags)
 }
@@ -46,7 +48,7 @@ func LoadOver(path, over string, env []string) (Config, error) {
 		err = errors.New("is not there")
 	}
 	if err != nil {
-		return Defaults(), &Error{[]Problem{{Source: Source{Kind: FromFile, File: name}, What: err.Error()}}}
+		return Defaults(), &setting.Error{Problems: []setting.Problem{{Source: setting.Source{Kind: setting.FromFile, File: name}, What: err.Error()}}}
 	}
 	base, err := readFile(path)
 	if err != nil {
@@ -94,7 +96,7 @@ func load(data []byte, name string, env []string, flags map[string]string) (Conf
 // newLoader begins with the defaults. file is the name of the one that is read first.
 func newLoader(file string) *loader {
 	l := &loader{c: Defaults(), file: file}
-	l.c.from = make(map[string]Source)
+	l.c.from = make(map[string]setting.Source)
 	l.index()
 	return l
 }
@@ -104,12 +106,12 @@ func (l *loader) loaded() (Config, error) {
 	l.nameAgents()
 	l.validate()
 	if l.dropped > 0 {
-		l.problems = append(l.problems, Problem{
-			Source: Source{Kind: FromFile, File: l.file}, What: fmt.Sprintf("%d more problems", l.dropped),
+		l.problems = append(l.problems, setting.Problem{
+			Source: setting.Source{Kind: setting.FromFile, File: l.file}, What: fmt.Sprintf("%d more problems", l.dropped),
 		})
 	}
 	if len(l.problems) > 0 {
-		return l.c, &Error{l.problems}
+		return l.c, &setting.Error{Problems: l.problems}
 	}
 	return l.c, nil
 }
@@ -130,20 +132,22 @@ func (l *loader) validate() {
 	}
 	said := l.problems
 	for _, p := range validate(l.c) {
-		if !slices.ContainsFunc(said, func(q Problem) bool { return q.Key == p.Key }) {
+		if !slices.ContainsFunc(said, func(q setting.Problem) bool { return q.Key == p.Key }) {
 			l.complain(p)
 		}
 	}
 }
+
+var agentName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]*$`)
 
 // loader collects the layers into c.
 type loader struct {
 	c        Config
 	file     string
 	keys     []key
-	known    map[string]value // by path
+	known    map[string]setting.Value // by path
 	sections map[string]bool
-	problems []Problem
+	problems []setting.Problem
 	dropped  int
 	newer    bool // the file is of another version: nothing else in it can be judged
 }
@@ -152,17 +156,17 @@ type loader struct {
 // was added, since the list of agents may have moved.
 func (l *loader) index() {
 	l.keys = l.c.keys()
-	l.known = make(map[string]value, len(l.keys))
+	l.known = make(map[string]setting.Value, len(l.keys))
 	l.sections = map[string]bool{"": true, "agents": true}
 	for _, k := range l.keys {
 		l.known[k.path] = k.v
-		for s := parent(k.path); s != ""; s = parent(s) {
+		for s := setting.Parent(k.path); s != ""; s = setting.Parent(s) {
 			l.sections[s] = true
 		}
 	}
 }
 
-func (l *loader) complain(p Problem) {
+func (l *loader) complain(p setting.Problem) {
 	if len(l.problems) == maxProblems {
 		l.dropped++
 		return
@@ -175,17 +179,17 @@ func (l *loader) complain(p Problem) {
 	l.problems = append(l.problems, p)
 }
 
-func (l *loader) at(n *yaml.Node) Source {
-	return Source{Kind: FromFile, File: l.file, Line: n.Line}
+func (l *loader) at(n *yaml.Node) setting.Source {
+	return setting.Source{Kind: setting.FromFile, File: l.file, Line: n.Line}
 }
 
 func (l *loader) readFile(data []byte) {
-	src := Source{Kind: FromFile, File: l.file}
+	src := setting.Source{Kind: setting.FromFile, File: l.file}
 	if len(data) > maxFile {
-		l.complain(Problem{Source: src, What: "is larger than 1 MiB; that is no settings file"})
+		l.complain(setting.Problem{Source: src, What: "is larger than 1 MiB; that is no settings file"})
 		return
 	}
-	root, wrong := parse(data, src)
+	root, wrong := setting.Parse(data, src)
 	switch {
 	case wrong != nil:
 		l.complain(*wrong)
@@ -193,17 +197,17 @@ func (l *loader) readFile(data []byte) {
 	case root == nil:
 		return
 	case root.Kind != yaml.MappingNode:
-		l.complain(Problem{Source: l.at(root), What: "must hold keys with values, such as `parallel: 2`"})
+		l.complain(setting.Problem{Source: l.at(root), What: "must hold keys with values, such as `parallel: 2`"})
 		return
 	}
-	for k, v := range pairs(root) {
-		if k.Value == "version" && l.known["version"].setNode(v) != nil {
+	for k, v := range setting.Pairs(root) {
+		if k.Value == "version" && l.known["version"].SetNode(v) != nil {
 			l.newer = true
-			l.complain(Problem{Source: l.at(v), Key: "version", What: "must be 1, not " + describe(v) + "; a newer file needs a newer ralph"})
+			l.complain(setting.Problem{Source: l.at(v), Key: "version", What: "must be 1, not " + setting.Describe(v) + "; a newer file needs a newer ralph"})
 			return
 		}
 	}
-	for _, p := range structure(root, "", src) {
+	for _, p := range setting.Structure(root, "", src) {
 		l.complain(p)
 	}
 	l.addAgents(root)
@@ -214,11 +218,11 @@ func (l *loader) readFile(data []byte) {
 // bound to the list. `gpt` is another name of codex.
 func (l *loader) addAgents(root *yaml.Node) {
 	before := len(l.c.Agents)
-	for k, agents := range pairs(root) {
+	for k, agents := range setting.Pairs(root) {
 		if k.Value != "agents" || agents.Kind != yaml.MappingNode {
 			continue
 		}
-		for name, v := range pairs(agents) {
+		for name, v := range setting.Pairs(agents) {
 			if agentName.MatchString(name.Value) {
 				l.addAgent(name.Value, l.at(v))
 			}
@@ -229,7 +233,7 @@ func (l *loader) addAgents(root *yaml.Node) {
 	}
 }
 
-func (l *loader) addAgent(name string, src Source) {
+func (l *loader) addAgent(name string, src setting.Source) {
 	name = canonicalAgent(name)
 	if l.c.agentIndex(name) < 0 {
 		l.c.Agents = append(l.c.Agents, ralph.AgentSpec{Name: name})
@@ -240,39 +244,39 @@ func (l *loader) addAgent(name string, src Source) {
 // section reads the keys of one mapping. An empty section is one whose keys are
 // all commented out.
 func (l *loader) section(path string, n *yaml.Node) {
-	if isNull(n) {
+	if setting.IsNull(n) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		l.complain(Problem{Source: l.at(n), Key: path, What: must("a section with keys below it", describe(n)).Error()})
+		l.complain(setting.Problem{Source: l.at(n), Key: path, What: setting.Mismatch("a section with keys below it", setting.Describe(n)).Error()})
 		return
 	}
-	for k, v := range pairs(n) {
-		at := join(path, k.Value)
+	for k, v := range setting.Pairs(n) {
+		at := setting.Join(path, k.Value)
 		if path == "agents" {
 			if !agentName.MatchString(k.Value) {
-				l.complain(Problem{Source: l.at(k), Key: at, What: "must be named with small letters, digits, - and _"})
+				l.complain(setting.Problem{Source: l.at(k), Key: at, What: "must be named with small letters, digits, - and _"})
 				continue
 			}
 			name := canonicalAgent(k.Value)
-			if at = join(path, name); name != k.Value && hasKey(n, name) {
-				l.complain(Problem{Source: l.at(k), Key: join(path, k.Value), What: "is another name of `" + name + "`, which is there as well; keep one of them"})
+			if at = setting.Join(path, name); name != k.Value && hasKey(n, name) {
+				l.complain(setting.Problem{Source: l.at(k), Key: setting.Join(path, k.Value), What: "is another name of `" + name + "`, which is there as well; keep one of them"})
 				continue
 			}
 		}
 		switch {
 		case l.known[at] != nil:
-			l.set(at, l.at(k), l.known[at].setNode(v))
+			l.set(at, l.at(k), l.known[at].SetNode(v))
 		case l.sections[at]:
 			l.section(at, v)
 		default:
-			l.complain(Problem{Source: l.at(k), Key: at, Unknown: true})
+			l.complain(setting.Problem{Source: l.at(k), Key: at, Unknown: true})
 		}
 	}
 }
 
 func hasKey(n *yaml.Node, name string) bool {
-	for k := range pairs(n) {
+	for k := range setting.Pairs(n) {
 		if k.Value == name {
 			return true
 		}
@@ -281,31 +285,31 @@ func hasKey(n *yaml.Node, name string) bool {
 }
 
 // set notes where a key was set, or what was wrong with it.
-func (l *loader) set(path string, src Source, err error) {
+func (l *loader) set(path string, src setting.Source, err error) {
 	if err == nil {
 		l.c.from[path] = src
 		return
 	}
-	if at, ok := errors.AsType[lineError](err); ok {
-		src.Line = at.line
+	if at, ok := errors.AsType[setting.LineError](err); ok {
+		src.Line = at.Line
 	}
-	l.complain(Problem{Source: src, Key: path, What: err.Error()})
+	l.complain(setting.Problem{Source: src, Key: path, What: err.Error()})
 }
 
 // readFlags sets keys from the command line. A flag may add an agent.
 func (l *loader) readFlags(flags map[string]string) {
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
-		src := Source{Kind: FromFlag}
+		src := setting.Source{Kind: setting.FromFlag}
 		at := l.resolve(path, src)
 		if at == "version" {
-			l.complain(Problem{Source: src, Key: at, What: "is a matter of the file alone"})
+			l.complain(setting.Problem{Source: src, Key: at, What: "is a matter of the file alone"})
 			continue
 		}
 		if l.known[at] == nil {
-			l.complain(Problem{Source: src, Key: path, Unknown: true, Value: noSecret(flags[path])})
+			l.complain(setting.Problem{Source: src, Key: path, Unknown: true, Value: noSecret(flags[path])})
 			continue
 		}
-		l.set(at, src, l.known[at].setText(flags[path]))
+		l.set(at, src, l.known[at].SetText(flags[path]))
 	}
 }
 
@@ -320,7 +324,7 @@ func noSecret(value string) string {
 
 // resolve returns the path with our name of the agent in it, and makes that
 // agent when there is none yet.
-func (l *loader) resolve(path string, src Source) string {
+func (l *loader) resolve(path string, src setting.Source) string {
 	rest, ok := strings.CutPrefix(path, "agents.")
 	if !ok {
 		return path

@@ -152,7 +152,7 @@ func keyTable() string {
 	b.WriteString("| key | default | meaning |\n| --- | --- | --- |\n")
 	c := Defaults()
 	for _, k := range c.keys() {
-		path, value := k.path, "`"+yamlText(k.v.plain())+"`"
+		path, value := k.path, "`"+yamlText(k.v.Plain())+"`"
 		if strings.HasPrefix(path, "agents.") {
 			if !strings.HasPrefix(path, "agents.claude.") {
 				continue

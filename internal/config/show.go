@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"go.yaml.in/yaml/v3"
 )
 
 // Setting is one key with its value and where the value comes from.
 type Setting struct {
-	Key   string `json:"key"`
-	Value any    `json:"value"` // as in the file: durations and sizes are texts; secrets are hidden
-	From  Source `json:"from"`
+	Key   string         `json:"key"`
+	Value any            `json:"value"` // as in the file: durations and sizes are texts; secrets are hidden
+	From  setting.Source `json:"from"`
 }
 
 // Text returns the value in YAML, on one line.
@@ -22,7 +23,7 @@ func (c Config) Set() []Setting {
 	keys := c.keys()
 	out := make([]Setting, len(keys))
 	for i, k := range keys {
-		v := k.v.plain()
+		v := k.v.Plain()
 		if k.mask != nil {
 			v = k.mask(v)
 		}
@@ -33,11 +34,11 @@ func (c Config) Set() []Setting {
 
 // Where returns where the value of a key comes from. `ralph autopilot` asks it
 // whether parallel was set at all.
-func (c Config) Where(key string) Source {
+func (c Config) Where(key string) setting.Source {
 	if src, ok := c.from[key]; ok {
 		return src
 	}
-	return Source{Kind: FromDefault}
+	return setting.Source{Kind: setting.FromDefault}
 }
 
 // yamlText encodes a plain value so that it may stand anywhere in a YAML file,
@@ -45,13 +46,13 @@ func (c Config) Where(key string) Source {
 func yamlText(v any) string {
 	var item yaml.Node
 	if err := item.Encode(v); err != nil {
-		return show(err.Error()) // plain values always encode
+		return setting.Quote(err.Error()) // plain values always encode
 	}
 	flow(&item)
 	list := yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, Content: []*yaml.Node{&item}}
 	out, err := yaml.Marshal(&list)
 	if err != nil {
-		return show(err.Error())
+		return setting.Quote(err.Error())
 	}
 	out = bytes.TrimSpace(out)
 	return strings.TrimSpace(string(out[1 : len(out)-1]))

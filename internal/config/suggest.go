@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 )
 
 // ourName maps the names that documents A and B use for a setting to ours,
@@ -58,13 +59,12 @@ func leaf(path string) string { return path[strings.LastIndexByte(path, '.')+1:]
 // within returns the key that holds a mapping as its one value, and that a person took
 // for a section: agents.mine.env for agents.mine.env.TOKEN. "" for none.
 func (l *loader) within(path string) string {
-	for at := parent(path); at != ""; at = parent(at) {
+	for at := setting.Parent(path); at != ""; at = setting.Parent(at) {
 		known := l.known[at]
 		if known == nil {
 			known = l.known[l.likeAgent(at)]
 		}
-		switch known.(type) {
-		case table, priceList, keyMap:
+		if setting.IsMapping(known) {
 			return at
 		}
 	}
@@ -93,10 +93,10 @@ func (l *loader) nearest(path string) string {
 		all = append(all, k.path)
 	}
 	all = append(all, slices.Sorted(maps.Keys(l.sections))...)
-	here := parent(path)
+	here := setting.Parent(path)
 	// The same word in another spelling, first in the same section.
 	for _, p := range all {
-		if parent(p) == here && squeeze(leaf(p)) == name {
+		if setting.Parent(p) == here && squeeze(leaf(p)) == name {
 			return p
 		}
 	}
@@ -106,7 +106,7 @@ func (l *loader) nearest(path string) string {
 	// A slip of the pen, in the same section.
 	best, least := "", allowed(name)+1
 	for _, p := range all {
-		if parent(p) != here || p == "" {
+		if setting.Parent(p) != here || p == "" {
 			continue
 		}
 		if d := ralph.Slips(name, squeeze(leaf(p))); d < least {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -29,14 +30,14 @@ const maxThreads = 1000
 
 func (t *Thread) keys() []key {
 	return []key{
-		{path: "name", v: plainText(&t.Name, oneLine), doc: "what it is called; empty: the first line of the prompt"},
-		{path: "prompt", v: plainText(&t.Prompt, nil), doc: "what its agent is to reach"},
-		{path: "agent", v: plainText(&t.Agent, nil), doc: "one of the names under `agents`; empty: `agent.primary`, with its fallbacks"},
-		{path: "isolation", v: oneOf(&t.Isolation, "", "none", "worktree"), doc: "where it works; empty: one thread in your checkout, several in a worktree each"},
-		{path: "limits.cost", v: dollars(&t.Limits.Cost), doc: "it stops above so many dollars; 0: no limit"},
-		{path: "limits.tokens", v: number[int64]{&t.Limits.Tokens, 0, maxCount}, doc: "it stops above so many tokens, cache reads left out; 0: no limit"},
-		{path: "limits.time", v: duration(&t.Limits.Time), doc: "it stops above so much time in turns, as 2h; 0: no limit"},
-		{path: "limits.turns", v: count(&t.Limits.Turns, 0), doc: "it stops after so many turns; 0: no limit"},
+		{path: "name", v: setting.Text(&t.Name, oneLine), doc: "what it is called; empty: the first line of the prompt"},
+		{path: "prompt", v: setting.Text(&t.Prompt, nil), doc: "what its agent is to reach"},
+		{path: "agent", v: setting.Text(&t.Agent, nil), doc: "one of the names under `agents`; empty: `agent.primary`, with its fallbacks"},
+		{path: "isolation", v: setting.OneOf(&t.Isolation, "", "none", "worktree"), doc: "where it works; empty: one thread in your checkout, several in a worktree each"},
+		{path: "limits.cost", v: setting.Dollars(&t.Limits.Cost), doc: "it stops above so many dollars; 0: no limit"},
+		{path: "limits.tokens", v: setting.Tokens(&t.Limits.Tokens, setting.MaxCount), doc: "it stops above so many tokens, cache reads left out; 0: no limit"},
+		{path: "limits.time", v: setting.Duration(&t.Limits.Time), doc: "it stops above so much time in turns, as 2h; 0: no limit"},
+		{path: "limits.turns", v: setting.Count(&t.Limits.Turns, 0), doc: "it stops after so many turns; 0: no limit"},
 	}
 }
 
@@ -64,26 +65,26 @@ func Threads(name string, data []byte) ([]Thread, error) {
 	l := loader{file: name}
 	list := l.threads(data)
 	if len(l.problems) > 0 {
-		return nil, &Error{l.problems}
+		return nil, &setting.Error{Problems: l.problems}
 	}
 	return list, nil
 }
 
 func (l *loader) threads(data []byte) []Thread {
-	src := Source{Kind: FromFile, File: l.file}
-	root, wrong := parse(data, src)
+	src := setting.Source{Kind: setting.FromFile, File: l.file}
+	root, wrong := setting.Parse(data, src)
 	if wrong != nil {
 		l.problems = append(l.problems, *wrong)
 		return nil
 	}
 	var items *yaml.Node
 	if root != nil && root.Kind == yaml.MappingNode {
-		l.problems = append(l.problems, structure(root, "", src)...)
-		for k, v := range pairs(root) {
+		l.problems = append(l.problems, setting.Structure(root, "", src)...)
+		for k, v := range setting.Pairs(root) {
 			if k.Value == "threads" {
 				items = v
 			} else {
-				l.problems = append(l.problems, Problem{Source: l.at(k), What: "unknown key " + show(k.Value) + "; there is only `threads`, a list"})
+				l.problems = append(l.problems, setting.Problem{Source: l.at(k), What: "unknown key " + setting.Quote(k.Value) + "; there is only `threads`, a list"})
 			}
 		}
 	}
@@ -91,17 +92,17 @@ func (l *loader) threads(data []byte) []Thread {
 	case len(l.problems) > 0:
 		return nil
 	case items == nil || items.Kind != yaml.SequenceNode || len(items.Content) == 0:
-		l.problems = append(l.problems, Problem{Source: src, Key: "threads", What: "must be a list with a thread at least; `ralph config schema threads --example` shows one"})
+		l.problems = append(l.problems, setting.Problem{Source: src, Key: "threads", What: "must be a list with a thread at least; `ralph config schema threads --example` shows one"})
 		return nil
 	case len(items.Content) > maxThreads:
-		l.problems = append(l.problems, Problem{Source: src, Key: "threads", What: fmt.Sprintf("has %d threads, at most %d are taken", len(items.Content), maxThreads)})
+		l.problems = append(l.problems, setting.Problem{Source: src, Key: "threads", What: fmt.Sprintf("has %d threads, at most %d are taken", len(items.Content), maxThreads)})
 		return nil
 	}
 	list := make([]Thread, len(items.Content))
 	for i, item := range items.Content {
 		l.thread(&list[i], fmt.Sprintf("threads[%d]", i), item)
 		if list[i].Isolation == "none" && len(list) > 1 {
-			l.problems = append(l.problems, Problem{Source: l.at(item), Key: fmt.Sprintf("threads[%d].isolation", i), What: "must not be `none` beside other threads: several work in a worktree each"})
+			l.problems = append(l.problems, setting.Problem{Source: l.at(item), Key: fmt.Sprintf("threads[%d].isolation", i), What: "must not be `none` beside other threads: several work in a worktree each"})
 		}
 	}
 	return list
@@ -110,14 +111,14 @@ func (l *loader) threads(data []byte) []Thread {
 // thread reads one entry of the list.
 func (l *loader) thread(t *Thread, path string, item *yaml.Node) {
 	if item.Kind != yaml.MappingNode {
-		l.problems = append(l.problems, Problem{Source: l.at(item), Key: path, What: "must be a section with a `prompt`, not " + describe(item)})
+		l.problems = append(l.problems, setting.Problem{Source: l.at(item), Key: path, What: "must be a section with a `prompt`, not " + setting.Describe(item)})
 		return
 	}
 	keys := t.keys()
 	var walk func(prefix string, n *yaml.Node)
 	walk = func(prefix string, n *yaml.Node) {
-		for k, v := range pairs(n) {
-			at := join(prefix, k.Value)
+		for k, v := range setting.Pairs(n) {
+			at := setting.Join(prefix, k.Value)
 			i := slices.IndexFunc(keys, func(x key) bool { return x.path == at })
 			switch {
 			case i < 0 && at == "limits" && v.Kind == yaml.MappingNode:
@@ -127,10 +128,10 @@ func (l *loader) thread(t *Thread, path string, item *yaml.Node) {
 				for _, x := range keys {
 					known = append(known, x.path)
 				}
-				l.problems = append(l.problems, Problem{Source: l.at(k), Key: path + "." + at, What: "is no key of a thread; there are " + strings.Join(known, ", ")})
+				l.problems = append(l.problems, setting.Problem{Source: l.at(k), Key: path + "." + at, What: "is no key of a thread; there are " + strings.Join(known, ", ")})
 			default:
-				if err := keys[i].v.setNode(v); err != nil {
-					l.problems = append(l.problems, Problem{Source: l.at(v), Key: path + "." + at, What: err.Error()})
+				if err := keys[i].v.SetNode(v); err != nil {
+					l.problems = append(l.problems, setting.Problem{Source: l.at(v), Key: path + "." + at, What: err.Error()})
 				}
 			}
 		}
@@ -138,7 +139,7 @@ func (l *loader) thread(t *Thread, path string, item *yaml.Node) {
 	before := len(l.problems)
 	walk("", item)
 	if strings.TrimSpace(t.Prompt) == "" && len(l.problems) == before {
-		l.problems = append(l.problems, Problem{Source: l.at(item), Key: path + ".prompt", What: "must say what the agent is to reach"})
+		l.problems = append(l.problems, setting.Problem{Source: l.at(item), Key: path + ".prompt", What: "must say what the agent is to reach"})
 	}
 }
 
@@ -147,14 +148,14 @@ func ThreadsSchema() ([]byte, error) {
 	entry, list := newSection(), newSection()
 	var t Thread
 	for _, k := range t.keys() {
-		s := k.v.schema()
+		s := k.v.Schema()
 		s["description"] = k.doc
 		path := strings.Split(k.path, ".")
 		entry.within(path[:len(path)-1]).add(path[len(path)-1], s)
 	}
 	entry.o["type"], entry.o["required"] = "object", []string{"prompt"}
 	list.o["type"], list.o["required"] = "object", []string{"threads"}
-	list.add("threads", object{"type": "array", "minItems": 1, "maxItems": maxThreads, "items": entry.o})
+	list.add("threads", setting.Object{"type": "array", "minItems": 1, "maxItems": maxThreads, "items": entry.o})
 	list.o["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	list.o["title"] = "Threads of ralph auto --threads"
 	var example any

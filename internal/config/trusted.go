@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/config/setting"
 )
 
 // Acting is a setting of the file that runs something, hands something out, or holds less
@@ -17,23 +19,23 @@ type Acting struct {
 // file comes from somebody else. What a person gives by a flag or a variable is none
 // of them, nor is what only holds more than the default.
 func (c Config) Acting() []Acting {
-	usual := map[string]value{}
+	usual := map[string]setting.Value{}
 	defaults := Defaults()
 	for _, k := range defaults.keys() {
 		usual[k.path] = k.v
 	}
 	var out []Acting
 	for _, k := range c.keys() {
-		if c.Where(k.path).Kind != FromFile || !acts(k.path) {
+		if c.Where(k.path).Kind != setting.FromFile || !acts(k.path) {
 			continue // what is left is a few, and to encode a value takes long
 		}
-		raw := yamlText(k.v.plain())
-		if v, ok := usual[k.path]; ok && raw == yamlText(v.plain()) || holdsMore(k.path, raw) {
+		raw := yamlText(k.v.Plain())
+		if v, ok := usual[k.path]; ok && raw == yamlText(v.Plain()) || holdsMore(k.path, raw) {
 			continue
 		}
 		text := raw
 		if k.mask != nil {
-			text = yamlText(k.mask(k.v.plain()))
+			text = yamlText(k.mask(k.v.Plain()))
 		}
 		out = append(out, Acting{k.path, text, raw})
 	}

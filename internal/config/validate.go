@@ -2,18 +2,21 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/config/setting"
+	"github.com/ralph-loop/ralph/internal/notice"
 )
 
 // validate checks what no single value can show. Each problem is put where the
 // setting that a person wrote stands.
-func validate(c Config) []Problem {
-	var problems []Problem
+func validate(c Config) []setting.Problem {
+	var problems []setting.Problem
 	complain := func(what string, keys ...string) {
-		p := Problem{Key: keys[0], What: what, Source: c.Where(keys[0])}
+		p := setting.Problem{Key: keys[0], What: what, Source: c.Where(keys[0])}
 		for _, k := range keys {
 			if src := c.Where(k); src.Given() {
 				p.Source = src
@@ -54,7 +57,7 @@ func validate(c Config) []Problem {
 		complain("must name the project whose fields `sync.github.fields` sets", "sync.github.board", "sync.github.fields")
 	}
 	if a, b, event := sameEvent(c.Notify.Events); event != "" {
-		complain(fmt.Sprintf("has the event %s twice, as %s and as %s", event, show(a), show(b)), "notify.events")
+		complain(fmt.Sprintf("has the event %s twice, as %s and as %s", event, setting.Quote(a), setting.Quote(b)), "notify.events")
 	}
 	validateAgents(c, complain)
 	return problems
@@ -63,7 +66,7 @@ func validate(c Config) []Problem {
 func validateAgents(c Config, complain func(what string, keys ...string)) {
 	exists := func(key, name string) {
 		if c.agentIndex(name) < 0 {
-			complain(must("one of the agents "+strings.Join(c.AgentNames(), ", "), show(name)).Error(), key)
+			complain(setting.Mismatch("one of the agents "+strings.Join(c.AgentNames(), ", "), setting.Quote(name)).Error(), key)
 		}
 	}
 	exists("agent.primary", c.Agent.Primary)
@@ -120,4 +123,17 @@ func validateInUse(a ralph.AgentSpec, at string, complain func(what string, keys
 	if a.Prompt == "file" && !holds("{prompt_file}") {
 		complain("is file, so `{prompt_file}` must stand in command or args", at+"prompt", at+"args", at+"command")
 	}
+}
+
+// sameEvent finds two names of one event: which one holds would be chance.
+func sameEvent(events map[string]string) (a, b, event string) {
+	seen := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(events)) {
+		e, _ := notice.Named(name)
+		if before, twice := seen[e.Name]; twice {
+			return before, name, e.Name
+		}
+		seen[e.Name] = name
+	}
+	return "", "", ""
 }

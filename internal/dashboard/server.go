@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/web"
@@ -128,7 +129,7 @@ var errOpens = errors.New("other machines would reach the dashboard")
 func AddrOf(c config.Config) ListenAddr {
 	at := ListenAddr{Addr: c.Web.Addr}
 	if where := c.Where("web.addr"); where.Given() {
-		at.By, at.file = where.String(), where.Kind == config.FromFile
+		at.By, at.file = where.String(), where.Kind == setting.FromFile
 	}
 	return at
 }

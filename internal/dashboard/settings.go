@@ -17,6 +17,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/doctor"
 	"github.com/ralph-loop/ralph/internal/web"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -157,14 +158,14 @@ func (d *settingsDesk) change(hash, what string, edit func(text []byte) ([]byte,
 
 // settingsProblems are the words of the command line, each with its key.
 func settingsProblems(err error) []web.SettingsProblem {
-	var list *config.Error
+	var list *setting.Error
 	if !errors.As(err, &list) {
 		return []web.SettingsProblem{{Text: err.Error()}}
 	}
 	var out []web.SettingsProblem
 	for _, p := range list.Problems {
 		// Here what was typed does not come from a command line.
-		text := strings.TrimPrefix(p.Error(), config.Source{Kind: config.FromFlag}.String()+": ")
+		text := strings.TrimPrefix(p.Error(), setting.Source{Kind: setting.FromFlag}.String()+": ")
 		out = append(out, web.SettingsProblem{Key: p.Key, Text: text})
 	}
 	return out
@@ -174,7 +175,7 @@ func settingsProblems(err error) []web.SettingsProblem {
 func editsOf(c config.Config, changes []web.SettingChange) ([]config.Change, error) {
 	fields := c.Fields()
 	var out []config.Change
-	var wrong []config.Problem
+	var wrong []setting.Problem
 	for _, ch := range changes {
 		i := slices.IndexFunc(fields, func(f config.Field) bool { return f.Key == ch.Key })
 		if i < 0 || ch.Reset {
@@ -182,7 +183,7 @@ func editsOf(c config.Config, changes []web.SettingChange) ([]config.Change, err
 			continue
 		}
 		value, err := written(c, fields[i], ch.Value)
-		if list, ok := errors.AsType[*config.Error](err); ok {
+		if list, ok := errors.AsType[*setting.Error](err); ok {
 			wrong = append(wrong, list.Problems...)
 		} else if err != nil {
 			return nil, err
@@ -190,7 +191,7 @@ func editsOf(c config.Config, changes []web.SettingChange) ([]config.Change, err
 		out = append(out, config.Change{Key: ch.Key, Value: value})
 	}
 	if len(wrong) > 0 {
-		return nil, &config.Error{Problems: wrong}
+		return nil, &setting.Error{Problems: wrong}
 	}
 	return out, nil
 }
@@ -223,7 +224,7 @@ func written(c config.Config, f config.Field, typed string) (string, error) {
 				ok, what = false, "has "+strconv.Quote(name)+" twice"
 			}
 			if !ok {
-				return "", &config.Error{Problems: []config.Problem{{Source: config.Source{Kind: config.FromFlag}, Key: f.Key, What: what}}}
+				return "", &setting.Error{Problems: []setting.Problem{{Source: setting.Source{Kind: setting.FromFlag}, Key: f.Key, What: what}}}
 			}
 			items[name] = value
 		}
@@ -257,7 +258,7 @@ func jsonText(v any) (string, error) {
 func settingModel(c config.Config, f config.Field, detected string) web.Setting {
 	s := web.Setting{
 		Key: f.Key, Section: sectionOf(f.Key), Doc: f.Doc, Kind: kindOf(f), Secret: f.Secret,
-		InFile: f.From.Kind == config.FromFile, From: f.From.String(), Fixed: f.From.Kind == config.FromEnv,
+		InFile: f.From.Kind == setting.FromFile, From: f.From.String(), Fixed: f.From.Kind == setting.FromEnv,
 	}
 	s.Value, s.Default = formText(s.Kind, f.Value), formText(s.Kind, f.Default)
 	switch s.Kind {

@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/coverage"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -76,7 +77,7 @@ func testOf(c config.Config, d check.Detected) testCommand {
 		return testCommand{command: c.Test.Command, from: from.String() + ", instead of " + seen.String()}
 	case c.Test.Command != "":
 		return testCommand{command: c.Test.Command, from: from.String()}
-	case d.Test != "" && from.Kind == config.FromDefault:
+	case d.Test != "" && from.Kind == setting.FromDefault:
 		return testCommand{command: d.Test, framework: d.Framework, from: "detected from " + d.TestFile}
 	}
 	return testCommand{}
@@ -86,14 +87,14 @@ func testOf(c config.Config, d check.Detected) testCommand {
 func DetectedSettings(c config.Config, root string, environ []string) map[string]string {
 	out := map[string]string{}
 	d := check.Detect(root)
-	if len(c.Quality.Commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault && len(d.Quality) > 0 {
+	if len(c.Quality.Commands) == 0 && c.Where("quality.commands").Kind == setting.FromDefault && len(d.Quality) > 0 {
 		out["quality.commands"] = fmt.Sprintf("detected from %s: %s", d.QualityFile, strings.Join(d.Quality, ", "))
 	}
-	if c.Where("gate.approvals").Kind == config.FromDefault {
+	if c.Where("gate.approvals").Kind == setting.FromDefault {
 		word, why := bootstrap.ApprovalsNow(c, environ)
 		out["gate.approvals"] = word + " here: " + why
 	}
-	if c.Where("test.command").Kind == config.FromDefault && d.Test != "" {
+	if c.Where("test.command").Kind == setting.FromDefault && d.Test != "" {
 		out["test.command"] = fmt.Sprintf("detected from %s: %s", d.TestFile, d.Test)
 	}
 	return out
@@ -119,7 +120,7 @@ func (x *examination) coverage(root string, c config.Config, test testCommand) {
 }
 
 func thresholdFrom(c config.Config) string {
-	if from := c.Where("test.coverage"); from.Kind != config.FromDefault {
+	if from := c.Where("test.coverage"); from.Kind != setting.FromDefault {
 		return from.String()
 	}
 	return "test.coverage"

@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
@@ -133,7 +134,7 @@ func (x *examination) refused(what string, err error) {
 
 func (x *examination) config(env workspace.Env, root string) config.Config {
 	c, err := workspace.LoadConfig(env, root, nil)
-	var list *config.Error
+	var list *setting.Error
 	switch {
 	case errors.As(err, &list):
 		for _, p := range list.Problems {

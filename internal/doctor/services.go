@@ -9,6 +9,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/tracker"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -21,7 +22,7 @@ const serviceLimit = 10 * time.Second
 func (x *examination) services(ctx context.Context, env workspace.Env, root string, c config.Config) {
 	t := bootstrap.Trackers{Env: env, Root: root, Config: c, Procs: proc.NewRunner("")}
 	for _, service := range ralph.Services() {
-		asked := slices.ContainsFunc(c.Inbox.Sources, func(s config.IssueSource) bool { return s.Service == string(service) })
+		asked := slices.ContainsFunc(c.Inbox.Sources, func(s setting.IssueSource) bool { return s.Service == string(service) })
 		if pulls := service == ralph.GitHub && c.Land.How == string(ralph.LandPull); !t.On(service) && !asked && !pulls {
 			continue
 		}

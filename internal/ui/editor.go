@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/ui/typed"
@@ -95,7 +96,7 @@ func (m *Model) editSettingsFrom(was, words string) tea.Cmd {
 			_, err := config.Read([]byte(typed), nil)
 			return []byte(typed), err
 		})
-		if _, wrong := errors.AsType[*config.Error](err); wrong {
+		if _, wrong := errors.AsType[*setting.Error](err); wrong {
 			m.popup = wrongSettings(err, was, typed)
 			return nil
 		}

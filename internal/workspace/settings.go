@@ -7,6 +7,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/check"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
@@ -90,10 +91,10 @@ func logins(c config.Config) map[string]string {
 func ChecksOf(c config.Config, root string) []ralph.CheckSpec {
 	detected := check.Detect(root)
 	commands, test := c.Quality.Commands, c.Test.Command
-	if len(commands) == 0 && c.Where("quality.commands").Kind == config.FromDefault {
+	if len(commands) == 0 && c.Where("quality.commands").Kind == setting.FromDefault {
 		commands = detected.Quality
 	}
-	if test == "" && c.Where("test.command").Kind == config.FromDefault {
+	if test == "" && c.Where("test.command").Kind == setting.FromDefault {
 		test = detected.Test
 	}
 	var specs []ralph.CheckSpec

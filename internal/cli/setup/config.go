@@ -5,6 +5,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/config/setting"
 	"github.com/ralph-loop/ralph/internal/doctor"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -85,7 +86,7 @@ func runConfigShow(env workspace.Env, asJSON bool) error {
 	}
 	for _, s := range settings {
 		from := ""
-		if s.From.Kind != config.FromDefault {
+		if s.From.Kind != setting.FromDefault {
 			from = "  # " + s.From.String()
 		} else if seen := detected[s.Key]; seen != "" {
 			from = "  # " + seen

@@ -1,4 +1,4 @@
-package config
+package setting
 
 import (
 	"bytes"
@@ -19,10 +19,10 @@ const maxDepth = 16
 
 var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?(.*)`)
 
-// parse reads one YAML document into nodes, which keep their lines. Nothing is
+// Parse reads one YAML document into nodes, which keep their lines. Nothing is
 // decoded and no alias is followed, so the size of the result is bounded by the
 // size of the text. A text without content gives nil.
-func parse(data []byte, src Source) (root *yaml.Node, wrong *Problem) {
+func Parse(data []byte, src Source) (root *yaml.Node, wrong *Problem) {
 	defer func() {
 		// The file may hold anything, and a parser's bug must not end the program.
 		if p := recover(); p != nil {
@@ -44,7 +44,7 @@ func parse(data []byte, src Source) (root *yaml.Node, wrong *Problem) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, syntaxProblem(data, err, src)
 	}
-	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+	if len(doc.Content) == 0 || IsNull(doc.Content[0]) {
 		return nil, nil
 	}
 	return doc.Content[0], nil
@@ -70,10 +70,10 @@ func syntaxProblem(data []byte, err error, src Source) *Problem {
 	return &Problem{Source: src, What: "is no valid YAML: " + cut(what)}
 }
 
-// structure finds what is wrong with the document whatever its keys mean:
+// Structure finds what is wrong with the document whatever its keys mean:
 // doubled keys, keys that are no text, and aliases, which a settings file does
 // not need and with which a small file can stand for a huge one.
-func structure(n *yaml.Node, path string, src Source) []Problem {
+func Structure(n *yaml.Node, path string, src Source) []Problem {
 	var problems []Problem
 	complain := func(at *yaml.Node, key, what string) {
 		src := src
@@ -95,7 +95,7 @@ func structure(n *yaml.Node, path string, src Source) []Problem {
 			first := make(map[string]int, len(n.Content)/2)
 			for i := 0; i+1 < len(n.Content); i += 2 {
 				k := n.Content[i]
-				at := join(path, k.Value)
+				at := Join(path, k.Value)
 				line, doubled := first[k.Value]
 				switch {
 				case k.ShortTag() == "!!merge":
@@ -116,9 +116,9 @@ func structure(n *yaml.Node, path string, src Source) []Problem {
 	return problems
 }
 
-// pairs yields the keys and values of a mapping, without what structure has
+// Pairs yields the keys and values of a mapping, without what structure has
 // complained about.
-func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+func Pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(k, v *yaml.Node) bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			k, v := n.Content[i], n.Content[i+1]
@@ -132,12 +132,12 @@ func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
-func isNull(n *yaml.Node) bool {
+func IsNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// describe says what stands in the file where something else should.
-func describe(n *yaml.Node) string {
+// Describe says what stands in the file where something else should.
+func Describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		return "a section"
@@ -145,22 +145,22 @@ func describe(n *yaml.Node) string {
 		return "a list"
 	case n.Kind == yaml.AliasNode:
 		return "an alias"
-	case isNull(n):
+	case IsNull(n):
 		return "empty"
 	case n.ShortTag() == "!!str" && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-		return "the text " + show(n.Value)
+		return "the text " + Quote(n.Value)
 	}
-	return show(n.Value)
+	return Quote(n.Value)
 }
 
-func join(path, name string) string {
+func Join(path, name string) string {
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-// parent returns the section of a key, "" for the file itself.
-func parent(path string) string {
+// Parent returns the section of a key, "" for the file itself.
+func Parent(path string) string {
 	return path[:max(0, strings.LastIndexByte(path, '.'))]
 }

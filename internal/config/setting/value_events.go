@@ -1,4 +1,4 @@
-package config
+package setting
 
 import (
 	"errors"
@@ -16,23 +16,23 @@ type eventRows struct{ p *[]ralph.EventRow }
 
 const eventsWant = "rows such as [{match: {type: text}, kind: message, text: part.text}]"
 
-func (v eventRows) setNode(n *yaml.Node) error {
-	if isNull(n) {
+func (v eventRows) SetNode(n *yaml.Node) error {
+	if IsNull(n) {
 		*v.p = nil
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		return must(eventsWant, describe(n))
+		return Mismatch(eventsWant, Describe(n))
 	}
 	var rows []ralph.EventRow
 	for i, item := range n.Content {
 		row, err := readEventRow(item)
 		if err != nil {
 			line := item.Line
-			if at, ok := errors.AsType[lineError](err); ok {
-				line = at.line
+			if at, ok := errors.AsType[LineError](err); ok {
+				line = at.Line
 			}
-			return lineError{line, fmt.Errorf("has a row %d that %w", i+1, err)}
+			return LineError{line, fmt.Errorf("has a row %d that %w", i+1, err)}
 		}
 		rows = append(rows, row)
 	}
@@ -43,9 +43,9 @@ func (v eventRows) setNode(n *yaml.Node) error {
 func readEventRow(n *yaml.Node) (ralph.EventRow, error) {
 	row := ralph.EventRow{}
 	if n.Kind != yaml.MappingNode {
-		return row, must("a row such as {match: {type: text}, kind: message, text: part.text}", describe(n))
+		return row, Mismatch("a row such as {match: {type: text}, kind: message, text: part.text}", Describe(n))
 	}
-	for k, val := range pairs(n) {
+	for k, val := range Pairs(n) {
 		if err := setEventField(&row, k, val); err != nil {
 			return row, err
 		}
@@ -62,9 +62,9 @@ func readEventRow(n *yaml.Node) (ralph.EventRow, error) {
 }
 
 func setEventField(row *ralph.EventRow, k, val *yaml.Node) error {
-	wrong := func(err error) error { return lineError{val.Line, fmt.Errorf("is wrong: %s %w", k.Value, err)} }
+	wrong := func(err error) error { return LineError{val.Line, fmt.Errorf("is wrong: %s %w", k.Value, err)} }
 	if k.Value == "match" {
-		if err := (table{p: &row.Match, want: "paths with values, such as {type: text}"}).setNode(val); err != nil {
+		if err := (table{p: &row.Match, want: "paths with values, such as {type: text}"}).SetNode(val); err != nil {
 			return wrong(err)
 		}
 		return nil
@@ -76,16 +76,16 @@ func setEventField(row *ralph.EventRow, k, val *yaml.Node) error {
 	switch {
 	case k.Value == "kind":
 		if !slices.Contains(ralph.RowKinds(), s) {
-			return wrong(must("one of "+strings.Join(ralph.RowKinds(), ", "), show(s)))
+			return wrong(Mismatch("one of "+strings.Join(ralph.RowKinds(), ", "), Quote(s)))
 		}
 		row.Kind = s
 	case k.Value == "class":
 		if !slices.Contains(ralph.RowClasses(), ralph.ErrorClass(s)) {
-			return wrong(must(fmt.Sprintf("one of %v", ralph.RowClasses()), show(s)))
+			return wrong(Mismatch(fmt.Sprintf("one of %v", ralph.RowClasses()), Quote(s)))
 		}
 		row.Class = ralph.ErrorClass(s)
 	case !slices.Contains(ralph.RowReads(), k.Value):
-		return lineError{k.Line, fmt.Errorf("has an unknown key %s; known are match, kind, class, %s", show(k.Value), strings.Join(ralph.RowReads(), ", "))}
+		return LineError{k.Line, fmt.Errorf("has an unknown key %s; known are match, kind, class, %s", Quote(k.Value), strings.Join(ralph.RowReads(), ", "))}
 	case s == "":
 		return wrong(errors.New("must be a path, such as part.text"))
 	default:
@@ -97,9 +97,9 @@ func setEventField(row *ralph.EventRow, k, val *yaml.Node) error {
 	return nil
 }
 
-func (v eventRows) setText(s string) error { return setYAML(v, s, eventsWant) }
+func (v eventRows) SetText(s string) error { return setYAML(v, s, eventsWant) }
 
-func (v eventRows) plain() any {
+func (v eventRows) Plain() any {
 	rows := make([]map[string]any, len(*v.p))
 	for i, r := range *v.p {
 		row := map[string]any{"match": r.Match, "kind": r.Kind}
@@ -114,17 +114,17 @@ func (v eventRows) plain() any {
 	return rows
 }
 
-func (v eventRows) schema() object {
-	path := object{"type": []string{"string", "number"}}
-	fields := object{
-		"match": object{"type": "object", "minProperties": 1, "additionalProperties": object{"type": []string{"string", "number", "boolean"}}},
-		"kind":  object{"type": "string", "enum": ralph.RowKinds()},
-		"class": object{"type": "string", "enum": ralph.RowClasses()},
+func (v eventRows) Schema() Object {
+	path := Object{"type": []string{"string", "number"}}
+	fields := Object{
+		"match": Object{"type": "object", "minProperties": 1, "additionalProperties": Object{"type": []string{"string", "number", "boolean"}}},
+		"kind":  Object{"type": "string", "enum": ralph.RowKinds()},
+		"class": Object{"type": "string", "enum": ralph.RowClasses()},
 	}
 	for _, name := range ralph.RowReads() {
 		fields[name] = path
 	}
-	return object{"type": []string{"array", "null"}, "items": object{
+	return Object{"type": []string{"array", "null"}, "items": Object{
 		"type": "object", "properties": fields, "required": []string{"match", "kind"}, "additionalProperties": false,
 	}}
 }

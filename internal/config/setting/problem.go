@@ -1,4 +1,4 @@
-package config
+package setting
 
 import (
 	"cmp"
@@ -60,20 +60,20 @@ type Problem struct {
 func (p Problem) Error() string {
 	switch {
 	case p.Unknown && p.Kind == FromEnv:
-		return fmt.Sprintf("unknown environment variable %s; did you mean %s?", p.Name, envVar(p.Nearest))
+		return fmt.Sprintf("unknown environment variable %s; did you mean %s?", p.Name, EnvName(p.Nearest))
 	case p.Unknown:
 		place := "at"
 		if p.Kind == FromFlag {
 			place = "on the"
 		}
-		out := fmt.Sprintf("unknown key %s %s %s", show(p.Key), place, p.Source)
+		out := fmt.Sprintf("unknown key %s %s %s", Quote(p.Key), place, p.Source)
 		switch inner := strings.TrimPrefix(p.Key, p.Within+"."); {
 		case p.Within != "":
-			out += fmt.Sprintf("; %s is one value, set as a whole: %s", show(p.Within), show(p.Within+"={"+inner+": "+cmp.Or(p.Value, "...")+"}"))
+			out += fmt.Sprintf("; %s is one value, set as a whole: %s", Quote(p.Within), Quote(p.Within+"={"+inner+": "+cmp.Or(p.Value, "...")+"}"))
 		case p.Nearest == p.Key && p.Key != "":
-			out = fmt.Sprintf("%s on the %s is a section, not a value: set its keys one by one; `ralph config show` lists them", show(p.Key), p.Source)
+			out = fmt.Sprintf("%s on the %s is a section, not a value: set its keys one by one; `ralph config show` lists them", Quote(p.Key), p.Source)
 		case p.Nearest != "":
-			out += fmt.Sprintf("; did you mean %s?", show(p.Nearest))
+			out += fmt.Sprintf("; did you mean %s?", Quote(p.Nearest))
 		default:
 			out += "; `ralph config show` lists the keys"
 		}
@@ -81,7 +81,7 @@ func (p Problem) Error() string {
 	case p.Key == "":
 		return fmt.Sprintf("%s: %s", p.Source, p.What)
 	}
-	return fmt.Sprintf("%s: %s %s", p.Source, show(p.Key), p.What)
+	return fmt.Sprintf("%s: %s %s", p.Source, Quote(p.Key), p.What)
 }
 
 // Error is everything that is wrong with the settings, not only the first thing.
@@ -95,9 +95,15 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// show quotes what somebody wrote, short and without control characters: a
+// EnvName is the environment variable that overrides a key: RALPH_AGENT_PRIMARY for
+// agent.primary.
+func EnvName(path string) string {
+	return "RALPH_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
+}
+
+// Quote quotes what somebody wrote, short and without control characters: a
 // file may come from anywhere, and the message goes to a terminal.
-func show(s string) string {
+func Quote(s string) string {
 	s = cut(s)
 	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '`' }) {
 		return strconv.Quote(s)

@@ -1,4 +1,4 @@
-package config
+package setting
 
 import (
 	"errors"
@@ -18,18 +18,18 @@ type list struct {
 
 const listWant = "a list such as [one, two]"
 
-func (v list) setNode(n *yaml.Node) error {
+func (v list) SetNode(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
-		return must(listWant, describe(n))
+		return Mismatch(listWant, Describe(n))
 	}
 	var items []string
 	for i, item := range n.Content {
 		s, err := word(item)
 		if err != nil {
-			return lineError{item.Line, fmt.Errorf("item %d %w", i+1, err)}
+			return LineError{item.Line, fmt.Errorf("item %d %w", i+1, err)}
 		}
 		if err := v.item(s); err != nil {
-			return lineError{item.Line, fmt.Errorf("item %d %w", i+1, err)}
+			return LineError{item.Line, fmt.Errorf("item %d %w", i+1, err)}
 		}
 		items = append(items, s)
 	}
@@ -47,8 +47,8 @@ func (v list) item(s string) error {
 	return nil
 }
 
-// setText takes the file's form ([a, b]) or words with commas between them.
-func (v list) setText(s string) error {
+// SetText takes the file's form ([a, b]) or words with commas between them.
+func (v list) SetText(s string) error {
 	if strings.HasPrefix(strings.TrimSpace(s), "[") {
 		return setYAML(v, s, listWant)
 	}
@@ -67,9 +67,9 @@ func (v list) setText(s string) error {
 	return nil
 }
 
-func (v list) plain() any { return append([]string{}, *v.p...) }
-func (v list) schema() object {
-	return object{"type": "array", "items": object{"type": []string{"string", "number", "boolean"}}}
+func (v list) Plain() any { return append([]string{}, *v.p...) }
+func (v list) Schema() Object {
+	return Object{"type": "array", "items": Object{"type": []string{"string", "number", "boolean"}}}
 }
 
 // table is a mapping of strings to strings. Its errors never show a value: an
@@ -82,31 +82,31 @@ type table struct {
 	checkValue func(string) string
 }
 
-func (v table) setNode(n *yaml.Node) error {
-	if isNull(n) {
+func (v table) SetNode(n *yaml.Node) error {
+	if IsNull(n) {
 		*v.p = nil
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		return must(v.want, describe(n))
+		return Mismatch(v.want, Describe(n))
 	}
 	var m map[string]string
-	for k, val := range pairs(n) {
+	for k, val := range Pairs(n) {
 		if v.checkKey != nil {
 			if wrong := v.checkKey(k.Value); wrong != "" {
-				return lineError{k.Line, errors.New(wrong)}
+				return LineError{k.Line, errors.New(wrong)}
 			}
 		}
 		s, err := word(val)
 		if err != nil {
-			return lineError{val.Line, fmt.Errorf("has under %s a value that %w", show(k.Value), err)}
+			return LineError{val.Line, fmt.Errorf("has under %s a value that %w", Quote(k.Value), err)}
 		}
 		if wrong := checkText(s, nil); wrong != "" {
-			return lineError{val.Line, fmt.Errorf("has under %s a value that %s", show(k.Value), wrong)}
+			return LineError{val.Line, fmt.Errorf("has under %s a value that %s", Quote(k.Value), wrong)}
 		}
 		if v.checkValue != nil {
 			if wrong := v.checkValue(s); wrong != "" {
-				return lineError{val.Line, fmt.Errorf("has under %s a value that %s", show(k.Value), wrong)}
+				return LineError{val.Line, fmt.Errorf("has under %s a value that %s", Quote(k.Value), wrong)}
 			}
 		}
 		if m == nil {
@@ -118,9 +118,9 @@ func (v table) setNode(n *yaml.Node) error {
 	return nil
 }
 
-func (v table) setText(s string) error { return setYAML(v, s, v.want) }
+func (v table) SetText(s string) error { return setYAML(v, s, v.want) }
 
-func (v table) plain() any {
+func (v table) Plain() any {
 	m := make(map[string]string, len(*v.p))
 	for k, s := range *v.p {
 		m[k] = s
@@ -128,10 +128,10 @@ func (v table) plain() any {
 	return m
 }
 
-func (v table) schema() object {
-	return object{
+func (v table) Schema() Object {
+	return Object{
 		"type":                 []string{"object", "null"},
-		"additionalProperties": object{"type": []string{"string", "number", "boolean"}},
+		"additionalProperties": Object{"type": []string{"string", "number", "boolean"}},
 	}
 }
 
@@ -144,28 +144,35 @@ func word(n *yaml.Node) (string, error) {
 	return n.Value, nil
 }
 
+// Price is what a model costs, in US dollars per million tokens.
+type Price struct {
+	Input  float64 `yaml:"input"`
+	Cached float64 `yaml:"cached"`
+	Output float64 `yaml:"output"`
+}
+
 // priceList is the setting `prices`.
 type priceList struct{ p *map[string]Price }
 
 const pricesWant = "models with their prices, such as {my-model: {input: 1, cached: 0.1, output: 5}}"
 
-func (v priceList) setNode(n *yaml.Node) error {
-	if isNull(n) {
+func (v priceList) SetNode(n *yaml.Node) error {
+	if IsNull(n) {
 		*v.p = nil
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		return must(pricesWant, describe(n))
+		return Mismatch(pricesWant, Describe(n))
 	}
 	var m map[string]Price
-	for k, val := range pairs(n) {
+	for k, val := range Pairs(n) {
 		price, err := readPrice(val)
 		if err != nil {
 			line := val.Line
-			if at, ok := errors.AsType[lineError](err); ok {
-				line = at.line
+			if at, ok := errors.AsType[LineError](err); ok {
+				line = at.Line
 			}
-			return lineError{line, fmt.Errorf("has under %s a price that %w", show(k.Value), err)}
+			return LineError{line, fmt.Errorf("has under %s a price that %w", Quote(k.Value), err)}
 		}
 		if m == nil {
 			m = make(map[string]Price, len(n.Content)/2)
@@ -179,9 +186,9 @@ func (v priceList) setNode(n *yaml.Node) error {
 func readPrice(n *yaml.Node) (Price, error) {
 	var p Price
 	if n.Kind != yaml.MappingNode {
-		return p, must("{input: , cached: , output: } in dollars per million tokens", describe(n))
+		return p, Mismatch("{input: , cached: , output: } in dollars per million tokens", Describe(n))
 	}
-	for k, val := range pairs(n) {
+	for k, val := range Pairs(n) {
 		var field *float64
 		switch k.Value {
 		case "input":
@@ -191,18 +198,18 @@ func readPrice(n *yaml.Node) (Price, error) {
 		case "output":
 			field = &p.Output
 		default:
-			return p, lineError{k.Line, fmt.Errorf("has an unknown key %s; known are input, cached, output", show(k.Value))}
+			return p, LineError{k.Line, fmt.Errorf("has an unknown key %s; known are input, cached, output", Quote(k.Value))}
 		}
-		if err := (amount{field, 0, math.MaxFloat64}).setNode(val); err != nil {
-			return p, lineError{val.Line, fmt.Errorf("is wrong: %s %w", k.Value, err)}
+		if err := (amount{field, 0, math.MaxFloat64}).SetNode(val); err != nil {
+			return p, LineError{val.Line, fmt.Errorf("is wrong: %s %w", k.Value, err)}
 		}
 	}
 	return p, nil
 }
 
-func (v priceList) setText(s string) error { return setYAML(v, s, pricesWant) }
+func (v priceList) SetText(s string) error { return setYAML(v, s, pricesWant) }
 
-func (v priceList) plain() any {
+func (v priceList) Plain() any {
 	m := make(map[string]map[string]float64, len(*v.p))
 	for k, p := range *v.p {
 		m[k] = map[string]float64{"input": p.Input, "cached": p.Cached, "output": p.Output}
@@ -210,29 +217,29 @@ func (v priceList) plain() any {
 	return m
 }
 
-func (v priceList) schema() object {
-	dollars := object{"type": "number", "minimum": 0}
-	return object{
+func (v priceList) Schema() Object {
+	dollars := Object{"type": "number", "minimum": 0}
+	return Object{
 		"type": []string{"object", "null"},
-		"additionalProperties": object{
+		"additionalProperties": Object{
 			"type":                 "object",
-			"properties":           object{"input": dollars, "cached": dollars, "output": dollars},
+			"properties":           Object{"input": dollars, "cached": dollars, "output": dollars},
 			"additionalProperties": false,
 		},
 	}
 }
 
 // setYAML sets a value from text in the form of the file.
-func setYAML(v value, s, want string) error {
-	root, problem := parse([]byte(s), Source{})
+func setYAML(v Value, s, want string) error {
+	root, problem := Parse([]byte(s), Source{})
 	if problem != nil || root == nil {
-		return must(want, show(s))
+		return Mismatch(want, Quote(s))
 	}
-	if wrong := structure(root, "", Source{}); len(wrong) > 0 {
+	if wrong := Structure(root, "", Source{}); len(wrong) > 0 {
 		return fmt.Errorf("cannot be read: %s", wrong[0].What)
 	}
-	err := v.setNode(root)
-	if at, ok := errors.AsType[lineError](err); ok {
+	err := v.SetNode(root)
+	if at, ok := errors.AsType[LineError](err); ok {
 		return at.error // the line of a text of one line says nothing
 	}
 	return err
