@@ -1,8 +1,11 @@
 package step
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"sync"
 
@@ -23,29 +26,31 @@ type outputFile struct {
 
 	mu      sync.Mutex // stdout and stderr come from two goroutines
 	f       *os.File
+	sum     hash.Hash // of all that is in f
 	written int64
 	total   int64
 	ring    []byte // the end, once the head is full
 	at      int    // where the next byte of the ring goes
 
 	redact  *redact.Redactor
-	streams []*redact.Writer // under mu
-	mixed   *redact.Writer   // what comes without a stream of its own
+	streams []*redact.Behind // under mu
+	mixed   *redact.Behind   // what comes without a stream of its own
 }
 
-// redacted is an outputFile that keeps no secrets; streams are put together again each by
+// openOutput makes the file of an output, which keeps no secrets; streams are put together again each by
 // itself.
-func redactedOutput(path string, r *redact.Redactor) (*outputFile, error) {
-	o, err := newOutputFile(path)
-	if err == nil {
-		o.redact = r
-		o.mixed = o.stream()
+func openOutput(path string, r *redact.Redactor) (*outputFile, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	return o, err
+	o := &outputFile{f: f, sum: sha256.New(), maxHead: maxHead, maxEnd: maxEnd, redact: r}
+	o.mixed = o.stream()
+	return o, nil
 }
 
-func (o *outputFile) stream() *redact.Writer {
-	w := o.redact.Writer(writerFunc(o.put))
+func (o *outputFile) stream() *redact.Behind {
+	w := o.redact.Behind(writerFunc(o.put))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.streams = append(o.streams, w)
@@ -59,21 +64,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-func newOutputFile(path string) (*outputFile, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &outputFile{f: f, maxHead: maxHead, maxEnd: maxEnd}, nil
-}
-
 // Write implements ralph.RawSink.
-func (o *outputFile) Write(p []byte) (int, error) {
-	if o.mixed != nil {
-		return o.mixed.Write(p)
-	}
-	return o.put(p)
-}
+func (o *outputFile) Write(p []byte) (int, error) { return o.mixed.Write(p) }
 
 // put keeps what has no secrets any more.
 func (o *outputFile) put(p []byte) (int, error) {
@@ -83,7 +75,7 @@ func (o *outputFile) put(p []byte) (int, error) {
 	o.total += int64(n)
 	if room := o.maxHead - o.written; room > 0 {
 		head := p[:min(int64(n), room)]
-		if _, err := o.f.Write(head); err != nil {
+		if err := o.write(head); err != nil {
 			return 0, err
 		}
 		o.written += int64(len(head))
@@ -91,6 +83,21 @@ func (o *outputFile) put(p []byte) (int, error) {
 	}
 	o.keepEnd(p)
 	return n, nil
+}
+
+// write writes to the file, and takes the sum while the bytes are at hand: a long output is not
+// read again for it.
+func (o *outputFile) write(p []byte) error {
+	n, err := o.f.Write(p)
+	_, _ = o.sum.Write(p[:n]) // a hash takes all
+	return err
+}
+
+// sha256 is the sum of all that was written, in hexadecimal.
+func (o *outputFile) sha256() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return hex.EncodeToString(o.sum.Sum(nil))
 }
 
 func (o *outputFile) keepEnd(p []byte) {
@@ -138,9 +145,5 @@ func (o *outputFile) Close() error {
 	if over < int64(o.maxEnd) {
 		end = o.ring[:over]
 	}
-	if _, err := fmt.Fprintf(o.f, "\n... %d bytes left out ...\n", max(0, over-int64(o.maxEnd))); err != nil {
-		return err
-	}
-	_, err := o.f.Write(end)
-	return err
+	return o.write(append(fmt.Appendf(nil, "\n... %d bytes left out ...\n", max(0, over-int64(o.maxEnd))), end...))
 }

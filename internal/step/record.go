@@ -41,7 +41,7 @@ func (x *Executor) openRecord(t *ralph.Task, name, prompt string) (*record, erro
 			err = os.WriteFile(filepath.Join(r.dir, promptName), []byte(x.Redact.String(prompt)), 0o600)
 		}
 		if err == nil {
-			r.output, err = redactedOutput(filepath.Join(r.dir, OutputName), x.Redact)
+			r.output, err = openOutput(filepath.Join(r.dir, OutputName), x.Redact)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("make the folder of the turn: %w", err)
@@ -70,11 +70,15 @@ const (
 	diffName    = "diff.patch"
 )
 
-// sums says what the files in a turn's folder hold.
-func sums(dir string) ([]ralph.FileSum, error) {
+// sums says what the files in a turn's folder hold. The turn is over.
+func (r *record) sums() ([]ralph.FileSum, error) {
 	var of []ralph.FileSum
 	for _, name := range []string{promptName, OutputName, summaryName, diffName} {
-		s, err := records.Sum(dir, name)
+		if name == OutputName {
+			of = append(of, ralph.FileSum{Name: name, Sum: r.output.sha256()})
+			continue
+		}
+		s, err := records.Sum(r.dir, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:

@@ -61,7 +61,7 @@ func TestOutputFileKeepsHeadAndEnd(t *testing.T) {
 		head, end := int64(rapid.IntRange(1, 64).Draw(t, "head")), rapid.IntRange(1, 32).Draw(t, "end")
 		text := rapid.SliceOfN(rapid.ByteRange('a', 'z'), 0, 300).Draw(t, "text")
 		path := filepath.Join(dir, "o")
-		o, err := newOutputFile(path)
+		o, err := openOutput(path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,10 +73,10 @@ func TestOutputFileKeepsHeadAndEnd(t *testing.T) {
 			}
 			rest = rest[k:]
 		}
-		dropped := o.dropped()
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
+		dropped := o.dropped()
 		got, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

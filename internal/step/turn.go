@@ -116,7 +116,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	}
 	x.dropReport(rec)
 	facts := x.answer(s, t, step, res, &f)
-	if f.Files, err = sums(rec.dir); err != nil {
+	if f.Files, err = rec.sums(); err != nil {
 		return nil, err
 	}
 	facts = append([]ralph.Fact{f}, facts...)

@@ -41,7 +41,7 @@ func (f *fill) begin(model string) {
 
 func (f *fill) message(m message) {
 	var used int64
-	wire.EachMember(m.usage, func(key, value []byte) {
+	wire.Members(m.usage, func(key, value []byte) {
 		switch string(key) {
 		case "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens":
 			if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n > 0 {

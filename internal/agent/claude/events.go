@@ -218,7 +218,7 @@ func (c *reader) assistant(e event, parent string) {
 		c.fill.message(m)
 	}
 	var words []string
-	wire.EachElement(m.content, func(block []byte) {
+	wire.Elements(m.content, func(block []byte) {
 		b := readBlock(block)
 		switch string(b.kind) {
 		case `"text"`:
@@ -255,7 +255,7 @@ func (c *reader) problem(e ralph.AgentError, retries bool) {
 // user takes the results of tools; prompts, echoes and injected text are nobody's
 // words.
 func (c *reader) user(e event, parent string) {
-	wire.EachElement(readMessage(e.message).content, func(block []byte) {
+	wire.Elements(readMessage(e.message).content, func(block []byte) {
 		if b := readBlock(block); string(b.kind) == `"tool_result"` {
 			c.returned(b, parent, e.meta)
 		}
@@ -273,7 +273,7 @@ type message struct {
 }
 
 func readMessage(message []byte) (m message) {
-	wire.EachMember(message, func(key, value []byte) {
+	wire.Members(message, func(key, value []byte) {
 		switch string(key) {
 		case "content":
 			m.content = value
@@ -287,7 +287,7 @@ func readMessage(message []byte) (m message) {
 }
 
 func readBlock(block []byte) (b block) {
-	wire.EachMember(block, func(key, value []byte) {
+	wire.Members(block, func(key, value []byte) {
 		switch string(key) {
 		case "type":
 			b.kind = value
@@ -318,7 +318,7 @@ func toolResult(content []byte) string {
 		return wire.StartOf(content, maxOutput)
 	}
 	var parts []string
-	wire.EachElement(content, func(block []byte) {
+	wire.Elements(content, func(block []byte) {
 		if b := readBlock(block); len(b.text) > 0 && len(parts) < 8 {
 			parts = append(parts, wire.StartOf(b.text, maxOutput/4))
 		}
@@ -334,7 +334,7 @@ func toolCall(name string, input []byte) string {
 // callText is the member of a call's input that says best what it is about.
 func callText(input []byte) string {
 	best, rank := "", len(inputNames())
-	wire.EachMember(input, func(key, value []byte) {
+	wire.Members(input, func(key, value []byte) {
 		if r := slices.Index(inputNames(), string(key)); r >= 0 && r < rank && value[0] == '"' {
 			best, rank = wire.StartOf(value, 4*wire.MaxSaidTool), r
 		}

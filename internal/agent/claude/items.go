@@ -43,13 +43,13 @@ func (c *reader) call(b block, parent string) {
 	i.Kind = kind(i.Type)
 	switch i.Kind {
 	case ralph.ItemCommand:
-		wire.EachMember(b.input, func(key, value []byte) {
+		wire.Members(b.input, func(key, value []byte) {
 			if string(key) == "command" {
 				i.Text = wire.StartOf(value, maxCall)
 			}
 		})
 	case ralph.ItemEdit:
-		wire.EachMember(b.input, func(key, value []byte) {
+		wire.Members(b.input, func(key, value []byte) {
 			if k := string(key); k == "file_path" || k == "notebook_path" {
 				i.Files = []string{wire.Text(value)}
 			}

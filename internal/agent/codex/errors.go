@@ -78,7 +78,7 @@ func (e *turnError) info() (word string, status int) {
 	if word = wire.Text(e.Info); word != "" {
 		return word, 0
 	}
-	wire.EachMember(e.Info, func(key, value []byte) {
+	wire.Members(e.Info, func(key, value []byte) {
 		var v struct {
 			Status int `json:"httpStatusCode"`
 		}

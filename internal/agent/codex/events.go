@@ -18,7 +18,7 @@ type eventParams struct {
 
 func readParams(params []byte) eventParams {
 	p := eventParams{all: params}
-	wire.EachMember(params, func(key, value []byte) {
+	wire.Members(params, func(key, value []byte) {
 		switch string(key) {
 		case "threadId":
 			p.thread = value
@@ -191,9 +191,9 @@ func (t *turn) parent(thread string) string {
 
 func readPlan(v []byte) []ralph.PlanStep {
 	var steps []ralph.PlanStep
-	wire.EachElement(v, func(step []byte) {
+	wire.Elements(v, func(step []byte) {
 		var s ralph.PlanStep
-		wire.EachMember(step, func(key, value []byte) {
+		wire.Members(step, func(key, value []byte) {
 			switch string(key) {
 			case "step":
 				s.Text = wire.Text(value)
@@ -313,18 +313,55 @@ type item struct {
 
 func readCodexItem(v []byte) item {
 	var c item
-	to := map[string]*[]byte{
-		"type": &c.kind, "id": &c.id, "text": &c.text, "phase": &c.phase, "command": &c.command, "status": &c.status,
-		"aggregatedOutput": &c.output, "exitCode": &c.exit, "changes": &c.changes, "summary": &c.summary, "content": &c.content,
-		"server": &c.server, "tool": &c.tool, "arguments": &c.args, "result": &c.result, "review": &c.review, "query": &c.query,
-		"agentThreadId": &c.agent,
-	}
-	wire.EachMember(v, func(key, value []byte) {
-		if span := to[string(key)]; span != nil {
+	wire.Members(v, func(key, value []byte) {
+		if span := c.span(key); span != nil {
 			*span = value
 		}
 	})
 	return c
+}
+
+// span is where a member of an item is kept, nil for those that nobody asks for.
+func (c *item) span(key []byte) *[]byte {
+	switch string(key) {
+	case "type":
+		return &c.kind
+	case "id":
+		return &c.id
+	case "text":
+		return &c.text
+	case "phase":
+		return &c.phase
+	case "command":
+		return &c.command
+	case "status":
+		return &c.status
+	case "aggregatedOutput":
+		return &c.output
+	case "exitCode":
+		return &c.exit
+	case "changes":
+		return &c.changes
+	case "summary":
+		return &c.summary
+	case "content":
+		return &c.content
+	case "server":
+		return &c.server
+	case "tool":
+		return &c.tool
+	case "arguments":
+		return &c.args
+	case "result":
+		return &c.result
+	case "review":
+		return &c.review
+	case "query":
+		return &c.query
+	case "agentThreadId":
+		return &c.agent
+	}
+	return nil
 }
 
 // item is what ralph calls it. Types that are not known are ItemOther.
@@ -344,13 +381,13 @@ func (c *item) item(kind string) ralph.Item {
 		}
 	case "fileChange":
 		i.Kind = ralph.ItemEdit
-		wire.EachElement(c.changes, func(change []byte) {
-			wire.EachMember(change, func(key, value []byte) {
+		wire.Elements(c.changes, func(change []byte) {
+			wire.Members(change, func(key, value []byte) {
 				switch string(key) {
 				case "path":
 					i.Files = append(i.Files, wire.Text(value))
 				case "kind":
-					wire.EachMember(value, func(key, to []byte) {
+					wire.Members(value, func(key, to []byte) {
 						if to := wire.Text(to); to != "" && string(key) == "move_path" {
 							i.Files = append(i.Files, to)
 						}
@@ -382,9 +419,9 @@ func (c *item) ending() string {
 // patch is the change of an edit, for a person to read.
 func (c *item) patch() string {
 	var out strings.Builder
-	wire.EachElement(c.changes, func(change []byte) {
+	wire.Elements(c.changes, func(change []byte) {
 		var path, diff []byte
-		wire.EachMember(change, func(key, value []byte) {
+		wire.Members(change, func(key, value []byte) {
 			switch string(key) {
 			case "path":
 				path = value
@@ -402,6 +439,6 @@ func (c *item) patch() string {
 // texts joins an array of strings.
 func texts(v []byte) string {
 	var all []string
-	wire.EachElement(v, func(one []byte) { all = append(all, wire.Text(one)) })
+	wire.Elements(v, func(one []byte) { all = append(all, wire.Text(one)) })
 	return strings.Join(all, "\n")
 }
