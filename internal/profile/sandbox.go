@@ -110,9 +110,11 @@ func (g *Sandbox) around(path string, argv []string, dir string, env []string, a
 }
 
 // Logins are what of the home cannot be read: what the settings name, and what is private.
-func (g *Sandbox) Logins(env []string) []string {
+func (g *Sandbox) Logins(env []string) []string { return g.logins(env, sandbox.Links{}) }
+
+func (g *Sandbox) logins(env []string, links sandbox.Links) []string {
 	home := proc.Getenv(env, "HOME")
-	hide, show := sandbox.Found(sandbox.Home(g.Set.Hides(), home)), sandbox.Found(sandbox.Home(g.Set.Show, home))
+	hide, show := links.Found(sandbox.Home(g.Set.Hides(), home)), links.Found(sandbox.Home(g.Set.Show, home))
 	if g.Set.HidePrivate && filepath.IsAbs(home) && home != "/" {
 		hide = append(hide, g.privateIn(home, env)...)
 	}
@@ -169,13 +171,13 @@ func (g *Sandbox) ownFolders() []string {
 // Box is what a process may write and not read.
 func (g *Sandbox) Box(dir string, env []string, at Place) (sandbox.Box, error) {
 	home := proc.Getenv(env, "HOME")
-	state := workspace.StateDir(g.Root)
+	state, links := workspace.StateDir(g.Root), sandbox.Links{}
 	b := sandbox.Box{
-		Write: slices.Concat(at.Write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Found(sandbox.Home(g.Set.Writes(), home)), CachesOf(env)),
-		Hide:  append(g.Logins(env), g.Doors...),
+		Write: slices.Concat(at.Write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), links.Found(sandbox.Home(g.Set.Writes(), home)), CachesOf(env)),
+		Hide:  append(g.logins(env, links), g.Doors...),
 	}
 	if cargo := proc.Getenv(env, "CARGO_HOME"); cargo != "" {
-		b.Hide = append(b.Hide, sandbox.Found([]string{filepath.Join(cargo, "credentials*")})...)
+		b.Hide = append(b.Hide, links.Found([]string{filepath.Join(cargo, "credentials*")})...)
 	}
 	// Who reads the dashboard's token acts as the person.
 	b.Hide = append(b.Hide, filepath.Join(state, guard.FileName))
@@ -185,13 +187,13 @@ func (g *Sandbox) Box(dir string, env []string, at Place) (sandbox.Box, error) {
 	if g.Kind == sandbox.Landlock {
 		return b, nil
 	}
-	open := sandbox.Found(sandbox.Home(g.Set.ExtraWrite, home))
+	open := links.Found(sandbox.Home(g.Set.ExtraWrite, home))
 	for _, p := range sandbox.Sockets(os.Getuid(), time.Now()) {
 		if !slices.ContainsFunc(open, func(dir string) bool { return sandbox.Within(dir, p) }) {
 			b.Hide = append(b.Hide, p) // a program that does as it is told: outside
 		}
 	}
-	b.Keep = slices.Concat(at.Keep, sandbox.Found(sandbox.Home(settingsOfAgents(env), home)))
+	b.Keep = slices.Concat(at.Keep, links.Found(sandbox.Home(settingsOfAgents(env), home)))
 	if !slices.Contains(at.Write, g.Root) {
 		b.Keep = append(b.Keep, g.Root) // should it lie in a temporary folder
 	}

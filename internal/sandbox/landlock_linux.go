@@ -40,13 +40,14 @@ func Restrict(b Box) error {
 	if ABI() == 0 {
 		return fmt.Errorf("this system has no Landlock of version %d or newer", oldestABI)
 	}
-	hide := append(there(b.Hide), disks()...)
+	links := Links{}
+	hide := append(links.there(b.Hide), disks()...)
 	rules := []landlock.Rule{
 		landlock.PathAccess(landlock.AccessFSSet(ll.AccessFSReadDir), "/"), // names are no secret
 	}
 	rules = append(rules, grants(beside("/", hide), false)...)
-	write := there(b.Write)
-	for _, p := range there(devices()) {
+	write := links.there(b.Write)
+	for _, p := range links.there(devices()) {
 		if p != "/dev/shm" || !slices.ContainsFunc(write, func(w string) bool { return Within(p, w) }) { // somebody works there
 			write = append(write, p)
 		}

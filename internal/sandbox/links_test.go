@@ -26,7 +26,7 @@ func TestBehindLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	links := linkReader{}
+	links := Links{}
 	for _, name := range []string{"a", "a/b", "a/b/f", "l", "l/b", "l/b/f", "l/up", "l/up/f", "c/f", "c/../l/b", "gone", "gone/x", "loop", "loop/x", "none/x", ".", "a/b/f/x", "l/", "l/..", "l/../c", "a/b/../up/f"} {
 		p := top + "/" + name
 		want, wantErr := filepath.EvalSymlinks(p)

@@ -6,6 +6,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The kinds of sandboxes, words of sandbox.kind.
@@ -64,16 +68,18 @@ func Home(paths []string, home string) []string {
 
 // Found are the paths of a list in which `*` stands for any part of a name: those that are
 // there, with what links lead to.
-func Found(patterns []string) []string {
+func Found(patterns []string) []string { return Links{}.Found(patterns) }
+
+// Found is the function Found, with what these Links know already.
+func (l Links) Found(patterns []string) []string {
 	var out []string
-	links := linkReader{}
 	for _, p := range patterns {
 		list := []string{p}
 		if strings.Contains(p, "*") {
 			list, _ = filepath.Glob(p) // a pattern that is none matches nothing
 		}
 		for _, name := range list {
-			if real, err := links.behind(name); err == nil {
+			if real, err := l.behind(name); err == nil {
 				out = append(out, real)
 			}
 		}
@@ -101,7 +107,8 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 			args = append(args, "--ro-bind", p, p)
 		}
 	}
-	write, keep, hide := there(b.Write), there(b.Keep), there(b.Hide)
+	links := Links{}
+	write, keep, hide := links.there(b.Write), links.there(b.Keep), links.there(b.Hide)
 	if slices.ContainsFunc(write, func(p string) bool { return Within("/dev/shm", p) && p != "/dev/shm" }) {
 		args = append(args, "--ro-bind", "/dev/shm", "/dev/shm") // somebody works there; else it is empty, and the process's own
 	}
@@ -199,11 +206,12 @@ func unsettled(e os.DirEntry, now time.Time) bool {
 	return err != nil || now.Sub(info.ModTime()) < settledFile
 }
 
-// kernels are what of /proc is no process's but the kernel's own. Root owns it, and writes it
-// without any right of root: what core_pattern names the kernel starts outside of every
+// kernels are what of /proc is no process's but the kernel's own, and can be written. Root owns it, and
+// writes it without any right of root: what core_pattern names the kernel starts outside of every
 // sandbox. For others it stays as it is, since a sandbox inside could not mount its own /proc
 // over one that is covered in part. They are the same as long as the system runs, and to list
-// all of /proc takes as long as to start a process.
+// all of /proc takes as long as to start a process. Each costs a mount in every sandbox: of folders in
+// which nothing can be written there is none, nor of what bubblewrap covers by itself.
 var kernels = sync.OnceValue(func() []string {
 	list, err := os.ReadDir("/proc")
 	if err != nil {
@@ -214,12 +222,37 @@ var kernels = sync.OnceValue(func() []string {
 		if _, err := strconv.Atoi(e.Name()); err == nil || e.Type()&os.ModeSymlink != 0 {
 			continue
 		}
-		if info, err := e.Info(); err == nil && (info.IsDir() || info.Mode()&0o222 != 0) {
-			out = append(out, filepath.Join("/proc", e.Name()))
+		if p := filepath.Join("/proc", e.Name()); !covered(p) && writable(p) {
+			out = append(out, p)
 		}
 	}
 	return out
 })
+
+// covered reports what bubblewrap covers in each /proc that it makes, unless it finds that it may not
+// write there: then it passes it over, and what lies below might be written all the same.
+func covered(p string) bool {
+	return slices.Contains([]string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}, p) && unix.Access(p, unix.W_OK) == nil
+}
+
+// writable reports whether a file's mode lets somebody write it, or a file in the folder. What cannot be
+// looked at might be.
+func writable(p string) bool {
+	found := errors.New("found")
+	return filepath.WalkDir(p, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		switch {
+		case err != nil:
+			return err
+		case !e.IsDir() && e.Type()&os.ModeSymlink == 0 && info.Mode()&0o222 != 0:
+			return found
+		}
+		return nil
+	}) != nil
+}
 
 // ownDevice reports a device that bubblewrap makes anew.
 func ownDevice(p string) bool {
@@ -231,38 +264,51 @@ func Within(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// linkReader has what folders come to behind links: of a list of paths most lie in the same few,
-// and each part of a path costs a look.
-type linkReader map[string]string
+// Links have what paths come to behind links, as they are at one moment: of the lists of a box most lie
+// in the same few folders, and each part of a path costs a look.
+type Links map[string]behindLinks
+
+// behindLinks is what filepath.EvalSymlinks says.
+type behindLinks struct {
+	real string
+	err  error
+}
 
 // behind is filepath.EvalSymlinks.
-func (l linkReader) behind(p string) (string, error) {
+func (l Links) behind(p string) (string, error) {
 	if !filepath.IsAbs(p) || filepath.Clean(p) != p || p == "/" {
 		return filepath.EvalSymlinks(p) // .. is another folder behind a link
 	}
-	dir, name := filepath.Dir(p), filepath.Base(p)
-	real, known := l[dir]
-	if !known {
-		var err error
-		if real, err = filepath.EvalSymlinks(dir); err != nil {
-			return "", err
-		}
-		l[dir] = real
+	known, ok := l[p]
+	if !ok {
+		known.real, known.err = l.look(p)
+		l[p] = known
 	}
-	at := filepath.Join(real, name)
+	return known.real, known.err
+}
+
+// look is behind of a path that is not known yet.
+func (l Links) look(p string) (string, error) {
+	dir, err := l.behind(filepath.Dir(p))
+	if err != nil {
+		return "", err
+	}
+	at := filepath.Join(dir, filepath.Base(p))
 	info, err := os.Lstat(at)
-	if err == nil && info.Mode()&os.ModeSymlink != 0 {
+	switch {
+	case err != nil:
+		return "", err
+	case info.Mode()&os.ModeSymlink != 0:
 		return filepath.EvalSymlinks(at)
 	}
-	return at, err
+	return at, nil
 }
 
 // there are the paths that exist, as they are behind links, each once, wider ones first.
-func there(paths []string) []string {
+func (l Links) there(paths []string) []string {
 	var out []string
-	links := linkReader{}
 	for _, p := range paths {
-		if real, err := links.behind(p); err == nil && filepath.IsAbs(p) {
+		if real, err := l.behind(p); err == nil && filepath.IsAbs(p) {
 			out = append(out, real)
 		}
 	}
