@@ -24,7 +24,6 @@ func larger() map[string]struct {
 	}{
 		"R":                  {10400, "the nouns, facts and commands of one domain; it shrinks by nothing but fewer nouns"},
 		"internal/operation": {8100, "one judge of shell commands, which is one walk over all that they do"},
-		"internal/report":    {3900, "the words of each fact, and lists; receipts may part from them"},
 		"internal/policy":    {5340, "the rules: each looks at one State through one Config, and Next and Schedule call nearly all of them; what is decided of threads alone is internal/thread's, deciding again internal/policy/replay's"},
 		"internal/step":      {5370, "one executor; its parts share the turn under way"},
 		"internal/fleet":     {3420, "all that knows Temporal, which one package alone may; what needs no Temporal is below it"},

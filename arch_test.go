@@ -58,7 +58,9 @@ func pureLayers() map[string][]string {
 		"internal/policy/replay":     {"R", "internal/approval", "internal/policy", "internal/thread"},
 		"internal/prompt":            {"R", "internal/lazyregexp", "internal/signature", "internal/text"},
 		"internal/workers":           {"R", "internal/text"},
-		"internal/report":            {"R", "internal/action", "internal/policy", "internal/text", "internal/workers"},
+		"internal/report":            {"R", "internal/action", "internal/text", "internal/workers"},
+		"internal/report/receipts":   {"R", "internal/policy", "internal/report", "internal/text"},
+		"internal/report/gates":      {"R", "internal/action", "internal/report", "internal/text"},
 		"internal/services":          {"R", "internal/action", "internal/policy", "internal/report", "internal/text"},
 		"internal/status":            {"R", "internal/action", "internal/report", "internal/services", "internal/text", "internal/workers"},
 		"internal/sessionreport":     {"R", "internal/action", "internal/chart", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
@@ -126,57 +128,57 @@ func upperLayers() map[string][]string {
 		"internal/engine":     {"R", "internal/policy"}, // composition
 		"internal/step":       {"R", "internal/agentsock", "internal/approval", "internal/livingdocs", "internal/lookup", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/signature", "internal/specdoc", "internal/stream", "internal/testdiff", "internal/text", "internal/thread"},
 		// surfaces
-		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/observe/past", "internal/observe/watch", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
+		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/observe/past", "internal/observe/watch", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
 		"internal/web/draw":   {},
-		"internal/web/index":  {"R", "internal/follow", "internal/report", "internal/text"},
+		"internal/web/index":  {"R", "internal/follow", "internal/report", "internal/report/receipts", "internal/text"},
 		"internal/web/live":   {"internal/text"},
-		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup", "internal/workers"},
+		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup", "internal/workers"},
 		"internal/web/markup": {"internal/lazyregexp", "internal/text"}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {"internal/text"},
-		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index"},
+		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index"},
 		// the application: what commands and pages work with
 		"internal/exit":        {"internal/shim"},
 		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/config/setting", "internal/check", "internal/git/info", "internal/git", "internal/journal", "internal/labels", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/specfile", "internal/step", "internal/locate"},
 		"internal/person":      {"R", "internal/agentsock", "internal/journal", "internal/proc", "internal/workspace", "internal/locate"},
 		"internal/profile":     {"R", "internal/agentsock", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
-		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report", "internal/shim", "internal/step", "internal/thread"},
+		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report/gates", "internal/shim", "internal/step", "internal/thread"},
 		"internal/recovery":    {"R", "internal/action", "internal/git/registry", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
 		"internal/whatif":      {"R", "internal/advice", "internal/approval", "internal/config", "internal/journal", "internal/policy", "internal/report", "internal/signature", "internal/text", "internal/thread", "internal/workspace", "internal/policy/replay"},
-		"internal/backend":     {"R", "internal/queue", "internal/action", "internal/config", "internal/config/setting", "internal/exit", "internal/journal", "internal/keymap", "internal/person", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/views", "internal/workspace", "internal/observe"},
+		"internal/backend":     {"R", "internal/queue", "internal/action", "internal/config", "internal/config/setting", "internal/exit", "internal/journal", "internal/keymap", "internal/person", "internal/proc", "internal/recovery", "internal/report/gates", "internal/text", "internal/views", "internal/workspace", "internal/observe"},
 		"internal/claudehook":  {"R", "internal/agent/claude", "internal/approval", "internal/config", "internal/exit", "internal/journal", "internal/lookup", "internal/policy", "internal/proc", "internal/step", "internal/workspace", "internal/worktree", "internal/locate"},
 		"internal/trust":       {"R", "internal/config", "internal/git", "internal/git/commits", "internal/hook", "internal/proc", "internal/text", "internal/workspace"},
 		"internal/verify":      {"R", "internal/git", "internal/git/commits", "internal/git/anchor", "internal/journal", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/text", "internal/workspace", "internal/policy/replay"},
-		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/observe/wanted", "internal/proc", "internal/records", "internal/report", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree", "internal/policy/replay", "internal/workers"},
+		"internal/observe":     {"R", "internal/agent", "internal/git", "internal/journal", "internal/observe/wanted", "internal/proc", "internal/records", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/status", "internal/step", "internal/text", "internal/workspace", "internal/worktree", "internal/policy/replay", "internal/workers"},
 		"internal/screen":      {"R", "internal/action", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
-		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup", "internal/workers"},
+		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/report/gates", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup", "internal/workers"},
 		"internal/interceptor": {"R", "internal/approval", "internal/agentsock", "internal/claudehook", "internal/config", "internal/exit", "internal/lookup", "internal/operation", "internal/policy", "internal/proc", "internal/sandbox", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
 		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/config/setting", "internal/coverage", "internal/forge", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/push", "internal/interceptor", "internal/livingdocs", "internal/model", "internal/notify", "internal/outgoing", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/shim", "internal/signature", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree", "internal/outbox", "internal/specfile", "internal/tracker", "internal/tracker/ado", "internal/tracker/github", "internal/tracker/jira"},
 		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/config/setting", "internal/coverage", "internal/follow", "internal/check", "internal/git/info", "internal/git", "internal/git/commits", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/tracker", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/console":     {"R", "internal/action", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace", "internal/termtext"},
-		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/config/setting", "internal/doctor", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report", "internal/screen", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
+		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/config/setting", "internal/doctor", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
 		"internal/session":     {"R", "internal/queue", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/forge", "internal/git/info", "internal/git/anchor", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree", "internal/outbox", "internal/labels", "internal/locate"},
 		"internal/demo/hub":    {},
 		"internal/demo":        {"R", "internal/action", "internal/agent/scripted", "internal/backend", "internal/demo/hub", "internal/exit", "internal/journal", "internal/person", "internal/proc", "internal/report", "internal/session", "internal/text", "internal/workspace"},
 
 		// what surfaces with many views stand on
-		"internal/screen/history": {"R", "internal/chart", "internal/report", "internal/screen", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index"},
+		"internal/screen/history": {"R", "internal/chart", "internal/report/receipts", "internal/screen", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index"},
 		"internal/observe/wanted": {"R", "internal/step"},
 		"internal/observe/watch":  {"R", "internal/action", "internal/screen/page", "internal/status", "internal/web/index"},
-		"internal/observe/past":   {"R", "internal/observe/watch", "internal/report", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/text", "internal/web/index"},
+		"internal/observe/past":   {"R", "internal/observe/watch", "internal/report", "internal/report/gates", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/text", "internal/web/index"},
 	}
 }
 
 // commandLayers are what a person or a program types.
 func commandLayers() map[string][]string {
 	return map[string][]string{
-		"internal/cli":          {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/config", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/exit", "internal/forge", "internal/journal", "internal/observe", "internal/person", "internal/proc", "internal/prompt", "internal/records", "internal/redact", "internal/report", "internal/services", "internal/session", "internal/status", "internal/step", "internal/text", "internal/ui", "internal/ui/watch", "internal/views", "internal/web/guard", "internal/workspace", "internal/outbox", "internal/cli/flags", "internal/cli/inspect", "internal/cli/setup", "internal/cli/plumbing", "internal/cli/fleet", "internal/cli/repair"},
+		"internal/cli":          {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/config", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/exit", "internal/forge", "internal/journal", "internal/observe", "internal/person", "internal/proc", "internal/prompt", "internal/records", "internal/redact", "internal/report", "internal/report/gates", "internal/services", "internal/session", "internal/status", "internal/step", "internal/text", "internal/ui", "internal/ui/watch", "internal/views", "internal/web/guard", "internal/workspace", "internal/outbox", "internal/cli/flags", "internal/cli/inspect", "internal/cli/setup", "internal/cli/plumbing", "internal/cli/fleet", "internal/cli/repair"},
 		"internal/cli/flags":    {"R"},
 		"internal/cli/setup":    {"R", "internal/agent", "internal/agentcheck", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/config/setting", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/info", "internal/measure", "internal/notice", "internal/notify", "internal/proc", "internal/text", "internal/trust", "internal/views", "internal/workspace"},
 		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
 		"internal/cli/plumbing": {"R", "internal/agent/api", "internal/agentsock", "internal/claudehook", "internal/cli/flags", "internal/demo", "internal/exit", "internal/interceptor", "internal/mcp", "internal/sandbox", "internal/workspace"},
 		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/labels", "internal/session", "internal/workspace", "internal/action"},
-		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/fleetcmd", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
+		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/fleetcmd", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/report/receipts", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
 		"cmd/ralph":             {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
 }
@@ -212,7 +214,7 @@ func screenLayers() map[string][]string {
 		"internal/ui/draw":  {"internal/action", "internal/text"},
 		"internal/ui/tty":   {"internal/text"},
 		"internal/ui/watch": {"R", "internal/action", "internal/backend", "internal/observe", "internal/person", "internal/status", "internal/ui/panes", "internal/workspace"},
-		"internal/ui/panes": {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace", "internal/workers"},
+		"internal/ui/panes": {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace", "internal/workers"},
 	}
 }
 
@@ -265,7 +267,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/policy/replay", "internal/queue", "internal/prompt", "internal/report", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
+	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/policy/replay", "internal/queue", "internal/prompt", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -341,8 +343,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 14 {
-		t.Fatalf("found %d pure packages, want 14: see isPure", len(byPkg))
+	if len(byPkg) != 16 {
+		t.Fatalf("found %d pure packages, want 16: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)
@@ -448,7 +450,7 @@ func parse(t *testing.T, fset *token.FileSet, pkg, name, text string) *file {
 func exports(t *testing.T) func(string) (io.ReadCloser, error) {
 	t.Helper()
 	list := goList(t, "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
-		".", "./internal/operation", "./internal/policy", "./internal/policy/replay", "./internal/prompt", "./internal/report", "./internal/signature", "./internal/testoutput", "./internal/thread", "./internal/engine", "maps", "slices", "time")
+		".", "./internal/operation", "./internal/policy", "./internal/policy/replay", "./internal/prompt", "./internal/report", "./internal/report/gates", "./internal/report/receipts", "./internal/signature", "./internal/testoutput", "./internal/thread", "./internal/engine", "maps", "slices", "time")
 	where := map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), "\t")

@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 )
 
 // store is a journal: on the disk, or in memory where there are many.
@@ -104,7 +104,7 @@ func (d *fakeBackend) SpecFile(name, text string) (string, error) {
 	return name, nil
 }
 
-func (d *fakeBackend) Closed(id ralph.ApprovalID) error { return report.NotOpen(id, d.each) }
+func (d *fakeBackend) Closed(id ralph.ApprovalID) error { return gates.NotOpen(id, d.each) }
 
 // kinds are the kinds of the facts after one.
 func (d *fakeBackend) kinds(after int64) string {

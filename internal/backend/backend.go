@@ -23,7 +23,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/person"
 	"github.com/ralph-loop/ralph/internal/queue"
 	"github.com/ralph-loop/ralph/internal/recovery"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -153,7 +153,7 @@ func personsOnly(f ralph.Fact) bool {
 }
 
 // Closed says why a gate takes no word any more.
-func (b *Repository) Closed(id ralph.ApprovalID) error { return report.NotOpen(id, b.journal.Each) }
+func (b *Repository) Closed(id ralph.ApprovalID) error { return gates.NotOpen(id, b.journal.Each) }
 
 // RollBack undoes the work of a task.
 func (b *Repository) RollBack(ctx context.Context, id ralph.TaskID) (string, error) {

@@ -24,7 +24,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/measure"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/signature"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -253,7 +253,7 @@ func jsonRows() []string {
 		{"`ralph rules --json`", []status.RuleRecord{}},
 		{"`ralph query stage`", status.Stage{}},
 		{"`ralph query stats`", status.Stats{}},
-		{"`ralph receipts --json`", []report.Receipt{}},
+		{"`ralph receipts --json`", []receipts.Receipt{}},
 		{"`ralph receipts <number> --json`: that, and", evidenceFields{}},
 		{"`ralph signature list --json`; `show --json`: one of them", []signature.Info{}},
 		{"`ralph report --format json`", sessionreport.Result{}},
@@ -271,7 +271,7 @@ func jsonRows() []string {
 	return out
 }
 
-// evidenceFields are those of report.Evidence that a receipt of a list has not. What the
+// evidenceFields are those of receipts.Evidence that a receipt of a list has not. What the
 // state looks like inside is the program's own affair.
 type evidenceFields struct {
 	Line   string          `json:"line_hash"`
@@ -283,13 +283,13 @@ type evidenceFields struct {
 	Rules  int             `json:"rules,omitempty"`
 }
 
-// What the page says of report.Evidence is so.
+// What the page says of receipts.Evidence is so.
 func TestCompatibilityOfEvidence(t *testing.T) {
 	t.Parallel()
-	of := reflect.TypeFor[report.Evidence]()
+	of := reflect.TypeFor[receipts.Evidence]()
 	for f := range reflect.TypeFor[evidenceFields]().Fields() {
 		if is, ok := of.FieldByName(f.Name); !ok || is.Tag != f.Tag {
-			t.Errorf("report.Evidence has %q, not %q", is.Tag, f.Tag)
+			t.Errorf("receipts.Evidence has %q, not %q", is.Tag, f.Tag)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/dashboard"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/ralph-loop/ralph/internal/worktree"
@@ -98,7 +98,7 @@ func TestGateFiles(t *testing.T) {
 	}
 	s := &ralph.State{Plan: ralph.Plan{Tasks: []*ralph.Task{{ID: "t-0001", Name: "One", Status: ralph.TaskActive}}}}
 	g := &ralph.Approval{ID: "g-1", Kind: ralph.ApprovalRequest, Task: "t-0001", InTurn: true, Text: "x"}
-	look := func() report.GateDetail { return f.Detail(t.Context(), s, g) }
+	look := func() gates.Detail { return f.Detail(t.Context(), s, g) }
 	d := look()
 	if len(d.Changes) != 1 || d.Changes[0].Path != "x" || len(d.Diff) > dashboard.MostDiff || !strings.HasSuffix(d.Diff, "\n") || d.DiffCut != int64(len(patch)-len(d.Diff)) {
 		t.Errorf("%+v, %d bytes, %d cut of %d", d.Changes, len(d.Diff), d.DiffCut, len(patch))

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -73,17 +74,17 @@ func listGates(w io.Writer, s *ralph.State, now time.Time) error {
 		if g.About != "" {
 			about = g.About
 		}
-		fmt.Fprintf(w, "%s  %-*s  %s  %s\n", g.ID, width, g.Kind, about, text.Visible(report.Beginning(g.Text)))
+		fmt.Fprintf(w, "%s  %-*s  %s  %s\n", g.ID, width, g.Kind, about, text.Visible(gates.Beginning(g.Text)))
 		if len(g.Options) > 0 {
 			fmt.Fprintf(w, "      %s\n", report.OptionWords(g.Options))
 		}
 		if !g.Deadline.IsZero() {
-			fmt.Fprintf(w, "      %s\n", report.UntilWords(g, now))
+			fmt.Fprintf(w, "      %s\n", gates.UntilWords(g, now))
 		}
-		if holder := report.HeldBy(g); holder != "" {
+		if holder := gates.HeldBy(g); holder != "" {
 			fmt.Fprintf(w, "      %s\n", text.Visible(text.FirstLine(holder)))
 		}
-		for _, how := range report.GateHow(g) {
+		for _, how := range gates.How(g) {
 			fmt.Fprintf(w, "      %s\n", how)
 		}
 	}
@@ -103,5 +104,5 @@ func showGate(ctx context.Context, env workspace.Env, j *journal.File, s *ralph.
 		_, err := io.WriteString(env.Stdout, text.Visible(d.Words(j.Now())))
 		return err
 	}
-	return report.NotOpen(id, j.Each)
+	return gates.NotOpen(id, j.Each)
 }

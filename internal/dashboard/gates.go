@@ -11,7 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/observe"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -30,7 +30,7 @@ type gateFiles struct {
 
 // lookedUp is what was found about a gate.
 type lookedUp struct {
-	detail report.GateDetail
+	detail gates.Detail
 	task   *ralph.Task // as it was then
 	at     time.Time
 }
@@ -47,7 +47,7 @@ func NewGateFiles(env workspace.Env, root string) *gateFiles {
 }
 
 // Detail is an open gate with everything to decide by.
-func (f *gateFiles) Detail(ctx context.Context, s *ralph.State, g *ralph.Approval) report.GateDetail {
+func (f *gateFiles) Detail(ctx context.Context, s *ralph.State, g *ralph.Approval) gates.Detail {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	task := s.Task(g.Task)

@@ -8,7 +8,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/records"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
@@ -17,7 +17,7 @@ import (
 // changed by the end of its last turn, and what is changed in its work tree by now, for in
 // the middle of a turn no patch has it. Where git does not tell, a person still has the
 // rest to decide by.
-func GateDetail(ctx context.Context, env workspace.Env, s *ralph.State, g *ralph.Approval, root string) report.GateDetail {
+func GateDetail(ctx context.Context, env workspace.Env, s *ralph.State, g *ralph.Approval, root string) gates.Detail {
 	d := wholeDetail(s, g, root)
 	about := s.Task(d.Of())
 	if about == nil {
@@ -47,8 +47,8 @@ func GateDetail(ctx context.Context, env workspace.Env, s *ralph.State, g *ralph
 const maxQuoted = 8 << 10
 
 // wholeDetail is what the state says of a gate, with the outputs whole that it has in brief.
-func wholeDetail(s *ralph.State, g *ralph.Approval, root string) report.GateDetail {
-	d := report.GateDetailOf(s, g)
+func wholeDetail(s *ralph.State, g *ralph.Approval, root string) gates.Detail {
+	d := gates.DetailOf(s, g)
 	t := records.Task(root, s.Task(d.Of()))
 	if t == nil {
 		return d

@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 )
 
 // Facts are read in their order, those after one.
@@ -17,9 +18,9 @@ type Facts interface {
 
 // Evidence is one receipt with what it saw, read from a state before it on, which it takes
 // over; step, if there is one, is called for each fact.
-func Evidence(j Facts, s *ralph.State, seq int64, step func() error) (report.Evidence, error) {
-	var x report.Evidence
-	ask := report.Receipts{Only: seq}
+func Evidence(j Facts, s *ralph.State, seq int64, step func() error) (receipts.Evidence, error) {
+	var x receipts.Evidence
+	ask := receipts.Receipts{Only: seq}
 	kind := ""
 	err := j.Each(s.Seq, func(e ralph.Event) error {
 		if e.Seq == seq {
@@ -55,12 +56,12 @@ func Evidence(j Facts, s *ralph.State, seq int64, step func() error) (report.Evi
 }
 
 // see notes what the decision of e looked at; s is the state before it.
-func see(x *report.Evidence, s *ralph.State, e ralph.Event) error {
+func see(x *receipts.Evidence, s *ralph.State, e ralph.Event) error {
 	again, ok, err := replay.Redecide(s, e.Fact)
 	if !ok || err != nil {
 		return err
 	}
-	x.State, x.Config, x.Line = report.SeenOf(s, report.About(e.Fact)), s.Session.Config, e.Hash
+	x.State, x.Config, x.Line = receipts.SeenOf(s, report.About(e.Fact)), s.Session.Config, e.Hash
 	x.Same, x.Again, x.Rules = again.Same, again.Now, again.Rules
 	if f, ok := e.Fact.(ralph.StepStarted); ok {
 		if x.Args, err = json.Marshal(f.Step); err != nil {

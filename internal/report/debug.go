@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -51,7 +52,7 @@ func moved(before, after *ralph.State, about ralph.TaskID) []string {
 	var out []string
 	change := func(what, from, to string) {
 		if from != to {
-			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s -> %s", what, orElse(from, from, "none"), orElse(to, to, "none"))))
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s -> %s", what, cmp.Or(from, "none"), cmp.Or(to, "none"))))
 		}
 	}
 	for _, t := range tasksOf(before, after) {

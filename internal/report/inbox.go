@@ -1,7 +1,8 @@
 // Package report owns the words that people read of facts and of what they add up to: the
-// lines of the log, lists, gates, receipts.
+// lines of the log, lists, settings.
 //
-// It does NOT own how things stand (status), the report of a session (sessionreport), or any
+// It does NOT own what is said of a decision (receipts below it) or of what a person is asked
+// (gates below it), how things stand (status), the report of a session (sessionreport), or any
 // reading and writing: each is a function of State and facts.
 package report
 

@@ -140,8 +140,8 @@ func WorkOf(t *ralph.Task) ralph.TaskID {
 	return t.ID
 }
 
-// parentIn finds the task of the plan in the id of a stage that belongs to one.
-func parentIn(stage ralph.TaskID) ralph.TaskID {
+// ParentIn finds the task of the plan in the id of a stage that belongs to one.
+func ParentIn(stage ralph.TaskID) ralph.TaskID {
 	parts := strings.Split(string(stage), ":")
 	if i := slices.IndexFunc(parts, func(p string) bool { return strings.HasPrefix(p, "t-") }); i > 0 {
 		return ralph.TaskID(parts[i])
@@ -242,7 +242,7 @@ func mergingEnded(f ralph.TaskEnded) []string {
 	if ralph.TaskKind(kind) != ralph.KindResolve || f.Status == ralph.TaskDone {
 		return nil
 	}
-	return []string{fmt.Sprintf("RESOLVE: %s %s: %s", parentIn(f.ID), f.Status, OneLine(f.Why.Text))}
+	return []string{fmt.Sprintf("RESOLVE: %s %s: %s", ParentIn(f.ID), f.Status, OneLine(f.Why.Text))}
 }
 
 func prepared(f ralph.Prepared, s *ralph.State) []string {
@@ -251,7 +251,7 @@ func prepared(f ralph.Prepared, s *ralph.State) []string {
 		return saved("", f.Saved)
 	}
 	var out []string
-	id := parentIn(f.Task)
+	id := ParentIn(f.Task)
 	switch {
 	case f.Error != "":
 		out = append(out, fmt.Sprintf("WORKTREE: %s cannot start: %s", id, OneLine(f.Error)))
@@ -378,9 +378,9 @@ func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 	case len(f.Red) == 0:
 		add("BASELINE: %s is green without the work", text.ShortHash(f.Commit))
 	case !first:
-		add("BASELINE: %s is red without the work: %s", text.ShortHash(f.Commit), OneLine(strings.Join(redNames(f), ", ")))
+		add("BASELINE: %s is red without the work: %s", text.ShortHash(f.Commit), OneLine(strings.Join(RedNames(f), ", ")))
 	default:
-		add("BASELINE: red before any work: %s", OneLine(strings.Join(redNames(f), ", ")))
+		add("BASELINE: red before any work: %s", OneLine(strings.Join(RedNames(f), ", ")))
 		if SettingsOf(s.Session.Config).Baseline == "known" {
 			add("NOTE: what fails in this very way is let pass and told (quality.baseline is known); what else fails is red")
 		} else {
@@ -396,8 +396,8 @@ func baseline(f ralph.BaselineRan, s *ralph.State) []string {
 	return lines
 }
 
-// redNames are the red checks with the tests that failed.
-func redNames(f ralph.BaselineRan) []string {
+// RedNames are the red checks with the tests that failed.
+func RedNames(f ralph.BaselineRan) []string {
 	names := slices.Clone(f.Red)
 	for i, name := range names {
 		if j := slices.IndexFunc(f.Results, func(r ralph.CheckResult) bool { return r.Name == name }); j >= 0 {
@@ -517,7 +517,7 @@ func weakened(f ralph.Committed) []string {
 	for i, x := range f.Weakened {
 		words[i] = FindingWords(x)
 	}
-	return []string{fmt.Sprintf("NOTE: %s takes tests away: %s", parentIn(f.Task), OneLine(text.List(words, 3)))}
+	return []string{fmt.Sprintf("NOTE: %s takes tests away: %s", ParentIn(f.Task), OneLine(text.List(words, 3)))}
 }
 
 // FindingWords says what a finding in the tests of a diff is.

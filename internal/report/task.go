@@ -17,7 +17,7 @@ func About(f ralph.Fact) ralph.TaskID { return f.About() }
 // merges, the gates about it and what resolved its merge. s is the state after the event.
 func Concerns(e ralph.Event, s *ralph.State, id ralph.TaskID) bool {
 	about := About(e.Fact)
-	if about == id || parentIn(about) == id {
+	if about == id || ParentIn(about) == id {
 		return true
 	}
 	switch f := e.Fact.(type) {
@@ -37,7 +37,7 @@ func ConcernedBy(e ralph.Event, s *ralph.State) []ralph.TaskID {
 	var out []ralph.TaskID
 	if about != "" {
 		out = append(out, about)
-		if parent := parentIn(about); parent != about {
+		if parent := ParentIn(about); parent != about {
 			out = append(out, parent)
 		}
 	}
@@ -110,7 +110,7 @@ func Task(t *ralph.Task, history []string) string {
 	if red := t.Run.Red; red != nil {
 		for _, r := range red.Results {
 			if !r.Pass {
-				line("red check", strings.TrimSpace(r.Name+"\n"+headlineAbove(r)+strings.TrimSpace(text.Plain(r.Output))))
+				line("red check", strings.TrimSpace(r.Name+"\n"+HeadlineAbove(r)+strings.TrimSpace(text.Plain(r.Output))))
 			}
 		}
 	}
@@ -123,8 +123,8 @@ func Task(t *ralph.Task, history []string) string {
 	return b.String()
 }
 
-// headlineAbove is what to read first of a red check, on a line of its own.
-func headlineAbove(r ralph.CheckResult) string {
+// HeadlineAbove is what to read first of a red check, on a line of its own.
+func HeadlineAbove(r ralph.CheckResult) string {
 	if r.Headline == "" {
 		return ""
 	}
@@ -144,7 +144,7 @@ func place(line func(name, value string), t *ralph.Task) {
 	}
 	line("branch", branch)
 	line("commit", text.ShortHash(r.Commit))
-	line("merge", mergeState(t))
+	line("merge", MergeState(t))
 	if m := r.Queue.Merged; m != nil && m.Conflict != nil {
 		for _, f := range m.Conflict.Files {
 			line("conflict", fmt.Sprintf("%s (%s)\n%s", f.Path, f.Kind, strings.TrimSpace(f.Marked)))
@@ -162,8 +162,8 @@ func place(line func(name, value string), t *ralph.Task) {
 	}
 }
 
-// mergeState says where a task's work is on its way to the base branch.
-func mergeState(t *ralph.Task) string {
+// MergeState says where a task's work is on its way to the base branch.
+func MergeState(t *ralph.Task) string {
 	q := t.Run.Queue
 	words := string(q.State)
 	switch q.State {
@@ -210,7 +210,7 @@ func TaskList(s *ralph.State) string {
 			b.WriteString("  (nothing to change)")
 		}
 		if q := t.Run.Queue.State; q != "" && q != ralph.MergeMerged {
-			fmt.Fprintf(&b, "  (merge: %s)", mergeState(t))
+			fmt.Fprintf(&b, "  (merge: %s)", MergeState(t))
 		}
 		b.WriteByte('\n')
 	}

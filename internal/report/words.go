@@ -104,3 +104,52 @@ func OrEmpty[T any](list []T) []T {
 	}
 	return list
 }
+
+// StepWords says what a step does.
+func StepWords(step ralph.Step) string {
+	switch x := step.(type) {
+	case ralph.Turn:
+		return fmt.Sprintf("%s turn %d of %s", x.Stage, x.Iteration, x.Agent)
+	case ralph.Finish:
+		switch {
+		case x.Status == ralph.TaskPending && x.Retry:
+			return "give back, to be tried again"
+		case x.Status == ralph.TaskPending:
+			return "give back"
+		}
+		return "end as " + string(x.Status)
+	case ralph.Compact:
+		return "compact the session of " + x.Agent
+	case ralph.Check:
+		return "run the checks"
+	case ralph.Baseline:
+		return "run the checks before the work, at " + text.ShortHash(x.Commit)
+	case ralph.Decide:
+		return "decide what comes next"
+	case ralph.Guide:
+		return "guidance: " + string(x.Part)
+	case ralph.Prepare:
+		return "make the place of work ready"
+	case ralph.Merge:
+		return "merge " + IDs(x.Members)
+	case ralph.Advance:
+		return "move the integration branch to " + text.ShortHash(x.To)
+	case ralph.Land:
+		return "land"
+	case ralph.Publish:
+		return "push " + x.Branch + " to " + x.Remote
+	case ralph.Shelve:
+		return "put the changes away: " + x.How
+	case ralph.Ask:
+		return "ask a person"
+	}
+	return step.StepName()
+}
+
+// AnsweredAs is the outcome of a gate in one word.
+func AnsweredAs(f ralph.Answered) string {
+	if f.Verdict == "" {
+		return "answered"
+	}
+	return string(f.Verdict)
+}

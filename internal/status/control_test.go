@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/status"
 )
 
@@ -228,9 +228,9 @@ func TestStatusPageIsComplete(t *testing.T) {
 		status.WaitRecord{},
 		status.BudgetRecord{},
 		status.ContextRecord{},
-		report.Receipt{},
-		report.Outcome{},
-		report.Evidence{},
+		receipts.Receipt{},
+		receipts.Outcome{},
+		receipts.Evidence{},
 	} {
 		for field := range reflect.TypeOf(of).Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

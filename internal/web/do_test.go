@@ -13,7 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -39,7 +39,7 @@ func (a *acted) RollBack(_ context.Context, id ralph.TaskID) (string, error) {
 }
 
 func (a *acted) Closed(id ralph.ApprovalID) error {
-	return report.NotOpen(id, func(int64, func(ralph.Event) error) error { return nil })
+	return gates.NotOpen(id, func(int64, func(ralph.Event) error) error { return nil })
 }
 
 func openActed(t *testing.T) (*acted, *web.Server) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/observe/past"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -15,11 +15,11 @@ import (
 // Gates says what only git and files know of a gate.
 type Gates interface {
 	// Detail is an open gate with everything to decide by.
-	Detail(ctx context.Context, s *ralph.State, g *ralph.Approval) report.GateDetail
+	Detail(ctx context.Context, s *ralph.State, g *ralph.Approval) gates.Detail
 }
 
-// gates is the page of all that waits for a person.
-func gates(_ context.Context, r *request) (view.Page, error) {
+// gatesPage is the page of all that waits for a person.
+func gatesPage(_ context.Context, r *request) (view.Page, error) {
 	ends, from, err := r.server.gatesPast.Ends(r.server.opt.Source, r.State)
 	if err != nil {
 		return view.Page{}, fmt.Errorf("read what was decided: %w", err)
@@ -46,7 +46,7 @@ func gate(ctx context.Context, r *request) (view.Page, error) {
 		return view.Page{}, err
 	}
 	if d := m.Detail; d != nil {
-		m.Task, m.Held = r.State.Task(d.Of()), report.HeldBy(&d.Approval)
+		m.Task, m.Held = r.State.Task(d.Of()), gates.HeldBy(&d.Approval)
 	}
 	return view.Page{Title: "Gate " + string(id), Sections: []view.Section{
 		{ID: "head", Body: view.GateHead(m)},
@@ -59,9 +59,9 @@ func gate(ctx context.Context, r *request) (view.Page, error) {
 }
 
 // detail is an open gate with what git and files know.
-func (x *Server) detail(ctx context.Context, s *ralph.State, g *ralph.Approval) report.GateDetail {
+func (x *Server) detail(ctx context.Context, s *ralph.State, g *ralph.Approval) gates.Detail {
 	if x.opt.Gates == nil {
-		return report.GateDetailOf(s, g)
+		return gates.DetailOf(s, g)
 	}
 	return x.opt.Gates.Detail(ctx, s, g)
 }
@@ -73,7 +73,7 @@ func (x *Server) became(r *request, m *view.GateModel) error {
 	if err != nil {
 		return fmt.Errorf("read what was decided: %w", err)
 	}
-	i := slices.IndexFunc(ends, func(e report.GateEnd) bool { return e.Gate.ID == m.ID })
+	i := slices.IndexFunc(ends, func(e gates.End) bool { return e.Gate.ID == m.ID })
 	if i >= 0 {
 		m.End = &ends[i]
 	} else if from > 0 {
@@ -92,14 +92,14 @@ func (x *Server) became(r *request, m *view.GateModel) error {
 func (x *Server) wasGate(r *request, m *view.GateModel) error {
 	found := x.jobs.Of("gate "+string(m.ID), r.State.Seq, func(past.Walk) bool { return true },
 		func(_ context.Context, step func() error) (any, error) {
-			p := report.GatePast{Only: m.ID}
+			p := gates.Past{Only: m.ID}
 			err := x.opt.Source.Each(0, func(e ralph.Event) error {
 				p.Add(e)
 				return step()
 			})
 			end, asked := p.Of(m.ID)
 			if end == nil && asked != nil { // its engine died, and nobody waits any more
-				end = &report.GateEnd{Gate: *asked, At: asked.AskedAt, How: string(ralph.Withdrawn), Text: "nobody waits for it any more"}
+				end = &gates.End{Gate: *asked, At: asked.AskedAt, How: string(ralph.Withdrawn), Text: "nobody waits for it any more"}
 			}
 			return end, err
 		})
@@ -109,7 +109,7 @@ func (x *Server) wasGate(r *request, m *view.GateModel) error {
 	case found.Err != nil:
 		return found.Err
 	default:
-		m.End, _ = found.Result.(*report.GateEnd)
+		m.End, _ = found.Result.(*gates.End)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/observe/past"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen/history"
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
@@ -16,14 +16,14 @@ import (
 // journal and calls step for each fact that it reads; an error of step ends the past.Walk.
 type Proofs interface {
 	// Evidence begins with a state before seq, which it takes over.
-	Evidence(ctx context.Context, from *ralph.State, seq int64, step func() error) (report.Evidence, error)
+	Evidence(ctx context.Context, from *ralph.State, seq int64, step func() error) (receipts.Evidence, error)
 	// Replay decides again; current with the settings of now. "" is every session.
-	Replay(ctx context.Context, session ralph.SessionID, current bool, step func() error) (report.Replay, error)
-	Verify(ctx context.Context, step func() error) (report.Proof, error)
+	Replay(ctx context.Context, session ralph.SessionID, current bool, step func() error) (receipts.Replay, error)
+	Verify(ctx context.Context, step func() error) (receipts.Proof, error)
 }
 
-// receipts lists decisions, newest first.
-func receipts(_ context.Context, r *request) (view.Page, error) {
+// receiptsPage lists decisions, newest first.
+func receiptsPage(_ context.Context, r *request) (view.Page, error) {
 	m, err := history.ReceiptsOf(r.State, r.server.index, r.server.opt.Source, r.URL.Query())
 	if err != nil {
 		return view.Page{}, err
@@ -53,7 +53,7 @@ func receipt(_ context.Context, r *request) (view.Page, error) {
 	case found.Err != nil:
 		return view.Page{}, found.Err
 	default:
-		e := found.Result.(report.Evidence) //nolint:forcetypeassert // as the work above returns it
+		e := found.Result.(receipts.Evidence) //nolint:forcetypeassert // as the work above returns it
 		m.Evidence = &e
 	}
 	return view.Page{Title: fmt.Sprintf("Receipt %d", seq), Sections: []view.Section{
@@ -71,7 +71,7 @@ func errNoProofs() error {
 
 // settled reports whether nothing that comes can change the evidence: the step has its outcome.
 func settled(w past.Walk) bool {
-	e, ok := w.Result.(report.Evidence)
+	e, ok := w.Result.(receipts.Evidence)
 	return ok && (e.Outcome != nil || e.Cut)
 }
 

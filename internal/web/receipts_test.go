@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -22,9 +22,9 @@ type fakeProofs struct {
 	replays atomic.Int32
 }
 
-func (f *fakeProofs) Evidence(_ context.Context, _ *ralph.State, seq int64, step func() error) (report.Evidence, error) {
-	e := report.Evidence{Line: strings.Repeat("ab", 32), Again: "finish as failed, X-1: " + nasty}
-	ask := report.Receipts{Only: seq}
+func (f *fakeProofs) Evidence(_ context.Context, _ *ralph.State, seq int64, step func() error) (receipts.Evidence, error) {
+	e := receipts.Evidence{Line: strings.Repeat("ab", 32), Again: "finish as failed, X-1: " + nasty}
+	ask := receipts.Receipts{Only: seq}
 	s := &ralph.State{}
 	err := f.k.Each(0, func(e ralph.Event) error {
 		ask.Add(e, s)
@@ -37,21 +37,21 @@ func (f *fakeProofs) Evidence(_ context.Context, _ *ralph.State, seq int64, step
 	return e, err
 }
 
-func (f *fakeProofs) Replay(_ context.Context, session ralph.SessionID, _ bool, step func() error) (report.Replay, error) {
+func (f *fakeProofs) Replay(_ context.Context, session ralph.SessionID, _ bool, step func() error) (receipts.Replay, error) {
 	f.replays.Add(1)
 	if err := f.k.Each(0, func(ralph.Event) error { return step() }); err != nil {
-		return report.Replay{}, err
+		return receipts.Replay{}, err
 	}
 	if session == "s-none" {
-		return report.Replay{}, &ralph.Refusal{Why: "no session s-none", Kind: ralph.ErrNotFound}
+		return receipts.Replay{}, &ralph.Refusal{Why: "no session s-none", Kind: ralph.ErrNotFound}
 	}
 	<-f.hold
-	return report.Replay{Sessions: 1, Receipts: 7, Differ: 1, Differences: []report.Difference{{Seq: 5, Task: "t-0001", Was: "turn 1", Now: "pause " + nasty, Rules: 1}}}, nil
+	return receipts.Replay{Sessions: 1, Receipts: 7, Differ: 1, Differences: []receipts.Difference{{Seq: 5, Task: "t-0001", Was: "turn 1", Now: "pause " + nasty, Rules: 1}}}, nil
 }
 
-func (f *fakeProofs) Verify(_ context.Context, step func() error) (report.Proof, error) {
+func (f *fakeProofs) Verify(_ context.Context, step func() error) (receipts.Proof, error) {
 	err := f.k.Each(0, func(ralph.Event) error { return step() })
-	return report.Proof{Facts: 12345, Broken: []report.BrokenLink{{Seq: 3, Link: "merge", Why: "no green " + nasty}}}, err
+	return receipts.Proof{Facts: 12345, Broken: []receipts.BrokenLink{{Seq: 3, Link: "merge", Why: "no green " + nasty}}}, err
 }
 
 // decisions records n turns with their outcomes.

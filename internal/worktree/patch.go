@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -18,13 +18,13 @@ func PatchFile(id ralph.TaskID) string {
 
 // PatchChanges counts the lines in the patch that was kept of a task's whole
 // diff; none when there is no patch.
-func PatchChanges(root string, id ralph.TaskID) []report.FileChange {
+func PatchChanges(root string, id ralph.TaskID) []gates.FileChange {
 	f, err := os.Open(filepath.Join(root, PatchFile(id)))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	var out []report.FileChange
+	var out []gates.FileChange
 	inHunk := false
 	sc := bufio.NewScanner(f)
 	sc.Buffer(make([]byte, 64<<10), 8<<20)
@@ -32,7 +32,7 @@ func PatchChanges(root string, id ralph.TaskID) []report.FileChange {
 		line := sc.Text()
 		switch {
 		case strings.HasPrefix(line, "diff --git "):
-			out, inHunk = append(out, report.FileChange{Path: patchPath(line)}), false
+			out, inHunk = append(out, gates.FileChange{Path: patchPath(line)}), false
 		case len(out) == 0:
 		case strings.HasPrefix(line, "@@"):
 			inHunk = true

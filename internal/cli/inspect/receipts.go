@@ -8,7 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/observe"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/termtext"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -16,7 +16,7 @@ import (
 
 // Receipts is `ralph receipts`.
 func Receipts(env workspace.Env) *cobra.Command {
-	var ask report.Receipts
+	var ask receipts.Receipts
 	var session, at string
 	cmd := &cobra.Command{
 		Use: "receipts [task or number]", Short: "Every decision with what it was decided on, why, and what came of it",
@@ -56,7 +56,7 @@ the settings, the outcome, and whether it comes out the same when decided once m
 	return cmd
 }
 
-func listReceipts(env workspace.Env, ask *report.Receipts, last int64, asJSON bool) error {
+func listReceipts(env workspace.Env, ask *receipts.Receipts, last int64, asJSON bool) error {
 	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func listReceipts(env workspace.Env, ask *report.Receipts, last int64, asJSON bo
 		_, err := fmt.Fprintln(env.Stdout, "No decisions yet.")
 		return err
 	}
-	return printDressed(env, report.ReceiptList(list))
+	return printDressed(env, receipts.ReceiptList(list))
 }
 
 // showReceipt is one receipt with what it saw, decided once more.

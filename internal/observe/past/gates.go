@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/screen/page"
 )
 
@@ -13,11 +13,11 @@ type Gates struct {
 	mu    sync.Mutex
 	seq   int64
 	from  int64
-	gates report.GatePast
+	gates gates.Past
 }
 
 // Ends are what became of gates in the newest facts, newest first, and from which fact on.
-func (p *Gates) Ends(source Journal, s *ralph.State) (ends []report.GateEnd, from int64, err error) {
+func (p *Gates) Ends(source Journal, s *ralph.State) (ends []gates.End, from int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gates.Most = 400

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen/history"
 	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -156,10 +156,10 @@ func TestReceiptsOf(t *testing.T) {
 // What came of a decision, nothing while it is under way.
 func TestCame(t *testing.T) {
 	t.Parallel()
-	if have := history.Came(&report.Receipt{}); have != "" {
+	if have := history.Came(&receipts.Receipt{}); have != "" {
 		t.Errorf("under way it is %q", have)
 	}
-	if have := history.Came(&report.Receipt{Outcome: &report.Outcome{Words: "a turn"}}); have != "a turn" {
+	if have := history.Came(&receipts.Receipt{Outcome: &receipts.Outcome{Words: "a turn"}}); have != "a turn" {
 		t.Errorf("it is %q", have)
 	}
 }

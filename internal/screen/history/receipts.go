@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
@@ -21,14 +21,14 @@ type Receipts struct {
 	Task, Session, Text string // what was asked for
 	Before              int64  // facts before this one; 0: the newest
 	From                int64  // the fact after which was looked
-	Rows                []report.Receipt
+	Rows                []receipts.Receipt
 	Older, Newest       string // addresses; "" for none
 }
 
 // Receipt is the page of one decision.
 type Receipt struct {
 	Seq      int64
-	Evidence *report.Evidence // nil while it is looked for
+	Evidence *receipts.Evidence // nil while it is looked for
 	Walk     *page.Walk
 }
 
@@ -48,18 +48,18 @@ type Replay struct {
 
 // Replayed is a replay with the newest fact that it read.
 type Replayed struct {
-	report.Replay
+	receipts.Replay
 	Seq int64
 }
 
 // Proved is a proof with the newest fact that it read.
 type Proved struct {
-	report.Proof
+	receipts.Proof
 	Seq int64
 }
 
 // Came says what came of a decision.
-func Came(x *report.Receipt) string {
+func Came(x *receipts.Receipt) string {
 	if x.Outcome != nil {
 		return x.Outcome.Words
 	}
@@ -89,7 +89,7 @@ func ReceiptsOf(now *ralph.State, x *index.Index, j Journal, q url.Values) (Rece
 	first, last := m.within(x, now)
 	end = min(end, last)
 	m.From = max(first, end-1-page.Window)
-	list, err := decided(j, x, now, m.From, end, report.Receipts{Task: ralph.TaskID(m.Task), Session: ralph.SessionID(m.Session)})
+	list, err := decided(j, x, now, m.From, end, receipts.Receipts{Task: ralph.TaskID(m.Task), Session: ralph.SessionID(m.Session)})
 	if err != nil {
 		return m, fmt.Errorf("read the decisions: %w", err)
 	}
@@ -161,7 +161,7 @@ func receiptsAt(m *Receipts, before int64) string {
 }
 
 // says reports whether a receipt has all the words.
-func says(x *report.Receipt, words string) bool {
+func says(x *receipts.Receipt, words string) bool {
 	if words == "" {
 		return true
 	}
@@ -176,7 +176,7 @@ func says(x *report.Receipt, words string) bool {
 
 // decided are the decisions after a fact and before another, oldest first. Names are those of
 // now; what came of the last ones is looked for a little further on.
-func decided(j Journal, x *index.Index, now *ralph.State, after, before int64, ask report.Receipts) ([]report.Receipt, error) {
+func decided(j Journal, x *index.Index, now *ralph.State, after, before int64, ask receipts.Receipts) ([]receipts.Receipt, error) {
 	s := *now
 	s.Session.ID = sessionAt(x, after)
 	err := j.Each(after, func(e ralph.Event) error {
@@ -195,5 +195,5 @@ func decided(j Journal, x *index.Index, now *ralph.State, after, before int64, a
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return slices.DeleteFunc(ask.List(), func(r report.Receipt) bool { return r.Seq >= before }), err
+	return slices.DeleteFunc(ask.List(), func(r receipts.Receipt) bool { return r.Seq >= before }), err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 )
 
 // GatesModel is the page of all that waits for a person.
@@ -28,7 +29,7 @@ type GateRow struct {
 
 // EndRow is what became of a gate.
 type EndRow struct {
-	report.GateEnd
+	gates.End
 	Task string
 }
 
@@ -44,13 +45,13 @@ type RuleRow struct {
 // GateModel is the page of one gate.
 type GateModel struct {
 	ID     ralph.ApprovalID
-	Detail *report.GateDetail // nil for one that is not known
+	Detail *gates.Detail // nil for one that is not known
 	Task   *ralph.Task
 	Held   string
 	Checks []ralph.CheckResult // of a test gate: what is not green, and what has findings
 	Gone   bool
 	Offers []action.Available
-	End    *report.GateEnd    // nil while it is open
+	End    *gates.End         // nil while it is open
 	Last   []action.Available // what could be done before the end: words that were typed stay readable
 	Walk   *Walk              // it is looked for in the journal
 }
@@ -66,10 +67,10 @@ const maxEnds = 30
 
 // GatesOf is all that waits for a person, and what was decided lately: ends are the newest first, of the
 // facts after from.
-func GatesOf(l Look, ends []report.GateEnd, from int64) GatesModel {
+func GatesOf(l Look, ends []gates.End, from int64) GatesModel {
 	w, m := l.World(), GatesModel{From: from}
 	for _, g := range l.State.Approvals {
-		row := GateRow{Gate: g, Task: taskName(l.State, g), Held: report.HeldBy(g), Gone: !g.Answerable(l.Engine.Alive, l.Now)}
+		row := GateRow{Gate: g, Task: taskName(l.State, g), Held: gates.HeldBy(g), Gone: !g.Answerable(l.Engine.Alive, l.Now)}
 		if !row.Gone {
 			row.Offers = action.AllAvailable(l.State, w, action.Gate, string(g.ID))
 		}
@@ -77,7 +78,7 @@ func GatesOf(l Look, ends []report.GateEnd, from int64) GatesModel {
 	}
 	slices.SortStableFunc(m.Open, func(a, b GateRow) int { return a.Gate.AskedAt.Compare(b.Gate.AskedAt) })
 	for _, e := range ends {
-		row := EndRow{GateEnd: e, Task: taskName(l.State, &e.Gate)}
+		row := EndRow{End: e, Task: taskName(l.State, &e.Gate)}
 		switch {
 		case e.Gate.ID == "" && len(m.Auto) < maxEnds:
 			m.Auto = append(m.Auto, row)
@@ -95,7 +96,7 @@ func GatesOf(l Look, ends []report.GateEnd, from int64) GatesModel {
 }
 
 // Waits fills in a gate that is open: its detail, and the task that it is about with its outputs whole.
-func (m *GateModel) Waits(l Look, g *ralph.Approval, detail report.GateDetail, whole func(*ralph.Task) *ralph.Task) {
+func (m *GateModel) Waits(l Look, g *ralph.Approval, detail gates.Detail, whole func(*ralph.Task) *ralph.Task) {
 	m.Detail, m.Gone = &detail, !g.Answerable(l.Engine.Alive, l.Now)
 	m.Offers = action.AllAvailable(l.State, l.World(), action.Gate, string(m.ID))
 	if t := l.State.Task(g.Task); g.Kind == ralph.ApprovalTest && t != nil && t.Run.Checks != nil {
@@ -109,7 +110,7 @@ func (m *GateModel) Waits(l Look, g *ralph.Approval, detail report.GateDetail, w
 // somebody has typed and not sent stay.
 func (m *GateModel) Ended(l Look) {
 	if m.Detail == nil {
-		d := report.GateDetailOf(&ralph.State{}, &m.End.Gate)
+		d := gates.DetailOf(&ralph.State{}, &m.End.Gate)
 		m.Detail = &d
 	}
 	was := *l.State

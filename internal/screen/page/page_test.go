@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/screen/page"
 )
 
@@ -158,7 +158,7 @@ func TestGatesOf(t *testing.T) {
 		{ID: "g-1", Kind: ralph.ApprovalOperation, Task: "t-0004", About: "t-0005", Text: "earlier", AskedAt: l.Now.Add(-time.Minute), InTurn: true},
 	}
 	l.State.Rules = []*ralph.AnswerRule{{ID: "r-1"}, {ID: "r-2"}}
-	ends := slices.Repeat([]report.GateEnd{{Gate: ralph.Approval{ID: "g-0", Task: "t-0001"}}, {Gate: ralph.Approval{Task: "t-0002"}}}, 40)
+	ends := slices.Repeat([]gates.End{{Gate: ralph.Approval{ID: "g-0", Task: "t-0001"}}, {Gate: ralph.Approval{Task: "t-0002"}}}, 40)
 	m := page.GatesOf(l, ends, 7)
 	if len(m.Open) != 2 || m.Open[0].Gate.ID != "g-1" || m.Open[0].Task != "Drop the old tests" || m.Open[0].Gone || len(m.Open[0].Offers) == 0 {
 		t.Errorf("what waits is %+v", m.Open)

@@ -17,6 +17,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
@@ -149,7 +151,7 @@ func (d *Reader) asks(ctx context.Context, w Wanted) []draw.Line {
 		return out
 	}
 	g := w.Row.Gate
-	detail := report.GateDetailOf(w.Look.State, g)
+	detail := gates.DetailOf(w.Look.State, g)
 	if !w.Look.Past {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
@@ -264,7 +266,7 @@ func (d *Reader) receipt(w Wanted) []draw.Line {
 		}
 		return Prose(x.Text())
 	}
-	ask := report.Receipts{Task: w.Row.Task, Most: 200}
+	ask := receipts.Receipts{Task: w.Row.Task, Most: 200}
 	from, err := d.since(w.Look.State, ask.Add, nil)
 	if err != nil {
 		return Failed(err)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/observe/watch"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
@@ -49,12 +51,12 @@ type Options struct {
 
 // Gates says what only git and files know of a gate.
 type Gates interface {
-	Detail(ctx context.Context, s *ralph.State, g *ralph.Approval) report.GateDetail
+	Detail(ctx context.Context, s *ralph.State, g *ralph.Approval) gates.Detail
 }
 
 // Proofs decide once more: of one receipt, beginning with a state before it.
 type Proofs interface {
-	Evidence(ctx context.Context, from *ralph.State, seq int64, step func() error) (report.Evidence, error)
+	Evidence(ctx context.Context, from *ralph.State, seq int64, step func() error) (receipts.Evidence, error)
 }
 
 const patience = 30 * time.Second
@@ -174,7 +176,7 @@ func (x *API) Document() *huma.OpenAPI { return x.doc.OpenAPI() }
 // published are the names that types have in the document since they were first in it, by
 // what Go calls them now: clients are made from them, so a name is a promise.
 func published() map[string]string {
-	return map[string]string{"action.Available": "Offer", "action.Result": "Done", "ralph.CheckResult": "GateResult", "ralph.Approval": "Gate", "ralph.Worktree": "Place", "screen.Decision": "DecisionOnThread"}
+	return map[string]string{"action.Available": "Offer", "action.Result": "Done", "ralph.CheckResult": "GateResult", "ralph.Approval": "Gate", "ralph.Worktree": "Place", "screen.Decision": "DecisionOnThread", "gates.Detail": "ReportGateDetail", "gates.End": "ReportGateEnd"}
 }
 
 // schemaName names a type in the document; the same word in another package is another type.
@@ -187,7 +189,7 @@ func schemaName(t reflect.Type, hint string) string {
 	if first := published()[t.String()]; first != "" {
 		return first
 	}
-	if t.Name() != "" && (of == "report" || of == "status") { // one package at first, and a name is a promise
+	if t.Name() != "" && slices.Contains([]string{"report", "receipts", "gates", "status"}, of) { // one package at first, and a name is a promise
 		return "Report" + name
 	}
 	return name

@@ -23,7 +23,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -66,23 +67,23 @@ func (p *place) Start(context.Context, action.Start) (string, error) {
 func (p *place) RollBack(context.Context, ralph.TaskID) (string, error) { return "rolled back", nil }
 func (p *place) CleanUp(context.Context, ralph.TaskID) (string, error)  { return "cleaned up", nil }
 func (p *place) SpecFile(name, _ string) (string, error)                { return name, nil }
-func (p *place) Closed(id ralph.ApprovalID) error                       { return report.NotOpen(id, p.j.Each) }
+func (p *place) Closed(id ralph.ApprovalID) error                       { return gates.NotOpen(id, p.j.Each) }
 
-func (p *place) Detail(_ context.Context, s *ralph.State, g *ralph.Approval) report.GateDetail {
-	d := report.GateDetailOf(s, g)
+func (p *place) Detail(_ context.Context, s *ralph.State, g *ralph.Approval) gates.Detail {
+	d := gates.DetailOf(s, g)
 	d.Folder = "/where/it/works"
 	return d
 }
 
-func (p *place) Evidence(_ context.Context, s *ralph.State, seq int64, step func() error) (e report.Evidence, err error) {
-	ask := report.Receipts{Only: seq}
+func (p *place) Evidence(_ context.Context, s *ralph.State, seq int64, step func() error) (e receipts.Evidence, err error) {
+	ask := receipts.Receipts{Only: seq}
 	err = p.j.Each(s.Seq, func(x ralph.Event) error {
 		ask.Add(x, s)
 		s.Apply(x)
 		return step()
 	})
 	if list := ask.List(); len(list) == 1 {
-		return report.Evidence{Receipt: list[0], State: report.SeenOf(s, list[0].Task), Again: "the same", Same: true}, err
+		return receipts.Evidence{Receipt: list[0], State: receipts.SeenOf(s, list[0].Task), Again: "the same", Same: true}, err
 	}
 	return e, &ralph.Refusal{Why: "that is no decision", Kind: ralph.ErrNotFound}
 }

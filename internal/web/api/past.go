@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/web/index"
@@ -57,12 +57,12 @@ type pageOf struct {
 
 // page is a page of receipts.
 type page struct {
-	Receipts []report.Receipt `json:"receipts"`
-	Next     int64            `json:"next,omitempty" doc:"before of the next page; none after the last one. A page may have fewer receipts than limit, or none, and a next: then there may be more"`
+	Receipts []receipts.Receipt `json:"receipts"`
+	Next     int64              `json:"next,omitempty" doc:"before of the next page; none after the last one. A page may have fewer receipts than limit, or none, and a next: then there may be more"`
 }
 
 func (x *API) receipts(ctx context.Context, in *pageOf) (page, error) {
-	p := page{Receipts: []report.Receipt{}}
+	p := page{Receipts: []receipts.Receipt{}}
 	s, err := x.reached(ctx)
 	if err != nil {
 		return p, err
@@ -71,7 +71,7 @@ func (x *API) receipts(ctx context.Context, in *pageOf) (page, error) {
 	if in.Before > 0 {
 		before = min(before, in.Before)
 	}
-	ask := report.Receipts{Task: ralph.TaskID(in.Task), Session: ralph.SessionID(in.Session)}
+	ask := receipts.Receipts{Task: ralph.TaskID(in.Task), Session: ralph.SessionID(in.Session)}
 	err = x.alone(ctx, func() error {
 		list, next, err := x.opt.Index.Decisions(ctx, ask, before, in.Limit, nil)
 		p.Receipts, p.Next = append(p.Receipts, list...), next
@@ -140,7 +140,7 @@ type numbered struct {
 	Seq int64 `path:"seq" minimum:"1" doc:"the number of its fact"`
 }
 
-func (x *API) receipt(ctx context.Context, in *numbered) (e report.Evidence, err error) {
+func (x *API) receipt(ctx context.Context, in *numbered) (e receipts.Evidence, err error) {
 	if x.opt.Proofs == nil {
 		return e, &ralph.Refusal{Why: "nothing can be decided again here", Hint: "`ralph receipts` does it in a terminal", Kind: ralph.ErrUsage}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/status"
@@ -78,14 +78,14 @@ func (x *API) gates() []*ralph.Approval {
 }
 
 // gate is a gate that somebody waits at, with what git and files know of it.
-func (x *API) gate(ctx context.Context, in *named) (report.GateDetail, error) {
+func (x *API) gate(ctx context.Context, in *named) (gates.Detail, error) {
 	s, list := x.opt.Source.State(), x.gates()
 	i := slices.IndexFunc(list, func(g *ralph.Approval) bool { return string(g.ID) == in.ID })
 	switch {
 	case i < 0:
-		return report.GateDetail{}, report.NotOpen(ralph.ApprovalID(in.ID), x.opt.Source.Each)
+		return gates.Detail{}, gates.NotOpen(ralph.ApprovalID(in.ID), x.opt.Source.Each)
 	case x.opt.Gates == nil:
-		return report.GateDetailOf(s, list[i]), nil
+		return gates.DetailOf(s, list[i]), nil
 	}
 	return x.opt.Gates.Detail(ctx, s, list[i]), nil
 }

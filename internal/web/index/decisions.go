@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 // Decisions reads the newest decisions before a fact, at most so many, newest first: those
 // that ask chooses and match takes. Next is the fact before which to go on, 0 when nothing
 // is left; there may be some left when none were found, for one asking reads so much only.
-func (x *Index) Decisions(ctx context.Context, ask report.Receipts, before int64, most int, match func(*report.Receipt) bool) (list []report.Receipt, next int64, err error) {
+func (x *Index) Decisions(ctx context.Context, ask receipts.Receipts, before int64, most int, match func(*receipts.Receipt) bool) (list []receipts.Receipt, next int64, err error) {
 	first, last := x.within(ask.Task, ask.Session)
 	before = min(before, last)
 	for reach, read := int64(firstReach), int64(0); ; reach *= 2 {
@@ -74,7 +74,7 @@ func (x *Index) within(task ralph.TaskID, session ralph.SessionID) (first, last 
 }
 
 // decided are the decisions after a fact and before another, oldest first.
-func (x *Index) decided(ctx context.Context, ask report.Receipts, after, before int64) ([]report.Receipt, error) {
+func (x *Index) decided(ctx context.Context, ask receipts.Receipts, after, before int64) ([]receipts.Receipt, error) {
 	ask.Before = before
 	s := x.Before(after + 1)
 	err := x.opt.Journal.Each(s.Seq, func(e ralph.Event) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 )
 
 // E-092, E-094: pages of decisions, put together, are what a reading of the whole journal
@@ -37,7 +37,7 @@ func TestDecisionsAreAsAWholeReading(t *testing.T) {
 	}
 	x := read(t, j)
 	newest := int64(len(j.facts))
-	for _, ask := range []report.Receipts{{}, {Task: "t-long3"}, {Session: "s-5a"}, {Session: "s-11a"}, {Task: "t-long3", Session: "s-4"}, {Task: "t-none"}} {
+	for _, ask := range []receipts.Receipts{{}, {Task: "t-long3"}, {Session: "s-5a"}, {Session: "s-11a"}, {Task: "t-long3", Session: "s-4"}, {Task: "t-none"}} {
 		whole, s := ask, &ralph.State{}
 		for _, e := range j.facts {
 			whole.Add(e, s)
@@ -45,8 +45,8 @@ func TestDecisionsAreAsAWholeReading(t *testing.T) {
 		}
 		want := whole.List()
 		slices.Reverse(want)
-		for _, match := range []func(*report.Receipt) bool{nil, func(r *report.Receipt) bool { return r.Rule == "B-026" }} {
-			var got []report.Receipt
+		for _, match := range []func(*receipts.Receipt) bool{nil, func(r *receipts.Receipt) bool { return r.Rule == "B-026" }} {
+			var got []receipts.Receipt
 			before := newest + 1
 			for pages := 0; before > 0; pages++ {
 				list, next, err := x.Decisions(t.Context(), ask, before, 60, match)
@@ -55,7 +55,7 @@ func TestDecisionsAreAsAWholeReading(t *testing.T) {
 				}
 				got, before = append(got, list...), next
 			}
-			want := slices.DeleteFunc(slices.Clone(want), func(r report.Receipt) bool { return match != nil && !match(&r) })
+			want := slices.DeleteFunc(slices.Clone(want), func(r receipts.Receipt) bool { return match != nil && !match(&r) })
 			if diff := cmp.Diff(len(want), len(got)); diff != "" {
 				t.Errorf("%v %v: %s", ask.Task, ask.Session, diff)
 			} else if len(want) > 0 {
@@ -67,7 +67,7 @@ func TestDecisionsAreAsAWholeReading(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := x.Decisions(ctx, report.Receipts{}, newest+1, 60, nil); err == nil {
+	if _, _, err := x.Decisions(ctx, receipts.Receipts{}, newest+1, 60, nil); err == nil {
 		t.Error("who does not wait any more is answered")
 	}
 }

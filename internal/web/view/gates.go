@@ -11,7 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -104,15 +104,15 @@ func detailWords(text string) (pretty, lang string) {
 }
 
 // ended says how a gate ended, for its badge.
-func ended(x *report.GateEnd) string { return x.How }
+func ended(x *gates.End) string { return x.How }
 
 // endWords is who ended it, when, and with which words.
-func endWords(x *report.GateEnd) string {
+func endWords(x *gates.End) string {
 	switch by := x.By; {
 	case x.How == string(ralph.Expired):
 		return "nobody answered in time"
 	case x.How == string(ralph.Withdrawn), x.How == "ended":
-		return text.Visible(report.Beginning(x.Text))
+		return text.Visible(gates.Beginning(x.Text))
 	case by == "engine":
 		return "by ralph itself"
 	default:
@@ -121,7 +121,7 @@ func endWords(x *report.GateEnd) string {
 }
 
 // waitedFor is how long an answer took.
-func waitedFor(x *report.GateEnd) string {
+func waitedFor(x *gates.End) string {
 	if x.Gate.AskedAt.IsZero() || x.At.Sub(x.Gate.AskedAt) < time.Second {
 		return ""
 	}
@@ -231,7 +231,7 @@ func textLabel(g *ralph.Approval, o action.Available, f action.Field) string {
 	return f.Label
 }
 
-func endTone(x *report.GateEnd) string {
+func endTone(x *gates.End) string {
 	switch x.How {
 	case "approved", "answered":
 		return "good"
@@ -249,7 +249,7 @@ func agentOf(t *ralph.Task) string {
 }
 
 // gateShown reports whether the page shows piece by piece what the gate has as one text.
-func gateShown(d *report.GateDetail) bool { return len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 }
+func gateShown(d *gates.Detail) bool { return len(d.Findings)+len(d.Conflicts)+len(d.Red) > 0 }
 
 // commandSays reports whether the text of a gate is its command once more.
 func commandSays(g *ralph.Approval) bool {
@@ -297,14 +297,14 @@ const maxQA = 10
 
 func lastQA(list []ralph.QA) []ralph.QA { return list[max(0, len(list)-maxQA):] }
 
-func changesTitle(d *report.GateDetail) string {
+func changesTitle(d *gates.Detail) string {
 	if d.Kind == ralph.ApprovalMerge {
 		return "What the task has committed"
 	}
 	return "What the task has changed so far"
 }
 
-func changesSum(d *report.GateDetail) string {
+func changesSum(d *gates.Detail) string {
 	added, removed := 0, 0
 	for _, c := range d.Changes {
 		added, removed = added+c.Added, removed+c.Removed

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen/history"
 )
 
@@ -22,12 +22,12 @@ type (
 )
 
 // carried says whether a decision was carried out: a status, for its badge.
-func carried(x *report.Receipt) string {
+func carried(x *receipts.Receipt) string {
 	return x.Execution
 }
 
 // carriedWords is the same in words.
-func carriedWords(x *report.Receipt) string {
+func carriedWords(x *receipts.Receipt) string {
 	switch carried(x) {
 	case "interrupted":
 		return "cut: the engine died"
@@ -38,7 +38,7 @@ func carriedWords(x *report.Receipt) string {
 }
 
 // stopped is the stop condition that a decision hit, "" for none.
-func stopped(x *report.Receipt) string {
+func stopped(x *receipts.Receipt) string {
 	if x.Stop == nil {
 		return ""
 	}
@@ -54,7 +54,7 @@ func confidence(c float64) string {
 }
 
 // dayOf is the day of a receipt, where it is another than that of the row before.
-func dayOf(rows []report.Receipt, i int) string {
+func dayOf(rows []receipts.Receipt, i int) string {
 	day := rows[i].At.Local().Format("2006-01-02")
 	if i > 0 && rows[i-1].At.Local().Format("2006-01-02") == day {
 		return ""

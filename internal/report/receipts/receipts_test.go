@@ -1,4 +1,4 @@
-package report_test
+package receipts_test
 
 import (
 	"encoding/json"
@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+	"github.com/ralph-loop/ralph/internal/report/receipts"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
 )
 
 // receipts gathers those of a story.
-func receipts(x *storytest.Story, ask report.Receipts) []report.Receipt {
+func gathered(x *storytest.Story, ask receipts.Receipts) []receipts.Receipt {
 	s := &ralph.State{}
 	for _, e := range x.Events {
 		ask.Add(e, s)
@@ -30,9 +30,9 @@ func receipts(x *storytest.Story, ask report.Receipts) []report.Receipt {
 func TestReceiptsOfATask(t *testing.T) {
 	t.Parallel()
 	x := storytest.Sample()
-	list := receipts(x, report.Receipts{Task: "t-0002"})
+	list := gathered(x, receipts.Receipts{Task: "t-0002"})
 	var got []string
-	for line := range strings.Lines(report.ReceiptList(list)) {
+	for line := range strings.Lines(receipts.ReceiptList(list)) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), "  ")
 		_, rest, _ = strings.Cut(rest, "  ")
 		got = append(got, strings.TrimSpace(rest))
@@ -57,7 +57,7 @@ func TestReceiptsOfATask(t *testing.T) {
 	}
 }
 
-func commitOf(list []report.Receipt) string {
+func commitOf(list []receipts.Receipt) string {
 	for _, x := range list {
 		if x.Step == "merge" && x.Outcome != nil && strings.HasPrefix(x.Outcome.Words, "merged as ") {
 			return strings.TrimPrefix(x.Outcome.Words, "merged as ")
@@ -74,7 +74,7 @@ func TestReceiptOutcomes(t *testing.T) {
 	last := func(step ralph.Step, facts ...ralph.Fact) string {
 		x.Receipt("t-0001", step, ralph.Why{Rule: "X-1"})
 		x.Add(facts...)
-		list := receipts(x, report.Receipts{Most: 1})
+		list := gathered(x, receipts.Receipts{Most: 1})
 		switch out := list[len(list)-1].Outcome; {
 		case out != nil:
 			return out.Words
@@ -108,14 +108,14 @@ func TestReceiptOutcomes(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	steps := receipts(x, report.Receipts{})
-	if slices.ContainsFunc(steps, func(r report.Receipt) bool { return r.Task == "t-0001" && r.Step == "finish" }) {
+	steps := gathered(x, receipts.Receipts{})
+	if slices.ContainsFunc(steps, func(r receipts.Receipt) bool { return r.Task == "t-0001" && r.Step == "finish" }) {
 		t.Error("a person's end of a task is a receipt")
 	}
-	if n := len(receipts(x, report.Receipts{Most: 3})); n != 3 {
+	if n := len(gathered(x, receipts.Receipts{Most: 3})); n != 3 {
 		t.Errorf("%d of 3", n)
 	}
-	if diff := cmp.Diff(steps[len(steps)-3:], receipts(x, report.Receipts{Most: 3})); diff != "" {
+	if diff := cmp.Diff(steps[len(steps)-3:], gathered(x, receipts.Receipts{Most: 3})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -126,10 +126,10 @@ func TestReceiptOutcomes(t *testing.T) {
 func TestReceiptOfATurn(t *testing.T) {
 	t.Parallel()
 	x := storytest.Controlled("")
-	end := func(edit func(*ralph.TurnEnded)) report.Receipt {
+	end := func(edit func(*ralph.TurnEnded)) receipts.Receipt {
 		x.Receipt("t-0001", ralph.Turn{}, ralph.Why{Rule: "X-1"})
 		x.Add(storytest.TurnOf(x.S.Task("t-0001"), ralph.KindBuild, time.Second, edit))
-		list := receipts(x, report.Receipts{Most: 1})
+		list := gathered(x, receipts.Receipts{Most: 1})
 		return list[0]
 	}
 	sum := ralph.TurnSummary{Plan: []ralph.PlanStep{{Text: "write it", Status: "completed"}}, Files: []string{"a.go"}}
@@ -152,11 +152,11 @@ func TestReceiptOfATurn(t *testing.T) {
 func TestReceiptsOfASession(t *testing.T) {
 	t.Parallel()
 	x := storytest.Controlled("")
-	first := len(receipts(x, report.Receipts{}))
+	first := len(gathered(x, receipts.Receipts{}))
 	x.Add(ralph.SessionEnded{Reason: ralph.ReasonComplete}, ralph.SessionStarted{ID: "s-2", Mode: "autopilot"})
 	x.Start("t-0002", 1)
-	got := receipts(x, report.Receipts{Session: "s-2"})
-	if len(got) != 1 || got[0].Session != "s-2" || got[0].Task != "t-0002" || len(receipts(x, report.Receipts{})) != first+1 {
+	got := gathered(x, receipts.Receipts{Session: "s-2"})
+	if len(got) != 1 || got[0].Session != "s-2" || got[0].Task != "t-0002" || len(gathered(x, receipts.Receipts{})) != first+1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -167,11 +167,11 @@ func TestEvidence(t *testing.T) {
 	x := storytest.Controlled("")
 	x.Fails("t-0001", ralph.ErrClassServer, "503")
 	x.Add(ralph.AgentLimited{Agent: "codex", Until: x.Now.Add(time.Minute)})
-	saw := report.SeenOf(x.S, "t-0001")
+	saw := receipts.SeenOf(x.S, "t-0001")
 	config := x.S.Session.Config
 	x.Turn("t-0001", 5*time.Second, storytest.Complete)
-	list := receipts(x, report.Receipts{})
-	e := report.Evidence{Receipt: list[len(list)-1], Line: strings.Repeat("ab", 32), State: saw, Config: config, Same: true}
+	list := gathered(x, receipts.Receipts{})
+	e := receipts.Evidence{Receipt: list[len(list)-1], Line: strings.Repeat("ab", 32), State: saw, Config: config, Same: true}
 	got := e.Text()
 	for _, want := range []string{
 		"t-0001  One\n", "\nDecided:  build turn 2 of claude\n", "\nWhy:      B-026: no signal yet\n", "\nSaw:      the state after fact ",
@@ -239,7 +239,7 @@ func TestReceiptsInTheWordsOfADecision(t *testing.T) {
 		} else {
 			x.Receipt("t-0001", tt.step, why)
 		}
-		got := receipts(x, report.Receipts{Most: 1})[0]
+		got := gathered(x, receipts.Receipts{Most: 1})[0]
 		if got.Action != tt.action || got.NextInput != tt.next || got.Reason != "so it is" || got.Confidence != 1 || got.Execution != tt.execution {
 			t.Errorf("%#v: %s, %q, %q, %v, %s", tt.step, got.Action, got.NextInput, got.Reason, got.Confidence, got.Execution)
 		}

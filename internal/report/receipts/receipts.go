@@ -1,4 +1,8 @@
-package report
+// Package receipts owns decisions as people and programs read them: what was decided for a
+// task, why, on which state and settings, what came of it, and the proof that it would be
+// decided so again. It does not own the deciding (internal/policy) nor the deciding again
+// (internal/policy/replay).
+package receipts
 
 import (
 	"encoding/json"
@@ -9,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -122,7 +127,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 		r.ended(e, f, s)
 	case ralph.RequestAnswered:
 		r.request(f.Task, Request{
-			Seq: e.Seq, At: e.At, Kind: string(f.Request.Kind), Text: RequestWords(f.Request), Outcome: string(f.Verdict), Rule: f.Rule,
+			Seq: e.Seq, At: e.At, Kind: string(f.Request.Kind), Text: report.RequestWords(f.Request), Outcome: string(f.Verdict), Rule: f.Rule,
 		})
 	case ralph.Answered:
 		r.answered(f)
@@ -130,7 +135,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 		if x := r.open[f.Task]; x != nil {
 			x.By, x.Signature, x.Record, x.Usage, x.Confidence = f.By, f.Signature, f.Record, f.Usage, f.Confidence
 		}
-		r.close(f.Task, e, GuidedWords(f))
+		r.close(f.Task, e, report.GuidedWords(f))
 	case ralph.Advised:
 		if x := r.open[f.Task]; x != nil {
 			x.Signature, x.Input, x.Record, x.Usage = f.Signature, f.Input, f.Record, f.Usage
@@ -139,10 +144,10 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 		if x := r.open[f.Task]; x != nil {
 			x.threadDecided(f.Decision)
 		}
-		r.close(f.Task, e, DecisionWords(f.Decision))
+		r.close(f.Task, e, report.DecisionWords(f.Decision))
 	default:
 		if f, ok := e.Fact.(ralph.Asked); ok && f.Approval.InTurn {
-			r.request(f.Approval.Task, Request{Seq: e.Seq, At: e.At, Gate: f.Approval.ID, Kind: f.Approval.Kind, Text: OneLine(f.Approval.Text), Outcome: "open"})
+			r.request(f.Approval.Task, Request{Seq: e.Seq, At: e.At, Gate: f.Approval.ID, Kind: f.Approval.Kind, Text: report.OneLine(f.Approval.Text), Outcome: "open"})
 			return
 		}
 		if f, ok := e.Fact.(ralph.TurnEnded); ok {
@@ -156,7 +161,7 @@ func (r *Receipts) Add(e ralph.Event, s *ralph.State) {
 
 // ended: the end of a task is a decision itself, unless a person or an answer set it.
 func (r *Receipts) ended(e ralph.Event, f ralph.TaskEnded, s *ralph.State) {
-	words := fmt.Sprintf("%s: %s", f.Status, OneLine(f.Why.Text))
+	words := fmt.Sprintf("%s: %s", f.Status, report.OneLine(f.Why.Text))
 	r.close(f.ID, e, words)
 	if f.BasedOnSeq == 0 {
 		return
@@ -172,7 +177,7 @@ func (r *Receipts) ended(e ralph.Event, f ralph.TaskEnded, s *ralph.State) {
 
 // decided fills in what was decided, on what, and why.
 func (x *Receipt) decided(step ralph.Step, why ralph.Why, saw int64, now time.Time) {
-	x.Step, x.What, x.Rule, x.Why, x.BasedOnSeq, x.Now = step.StepName(), StepWords(step), why.Rule, why.Text, saw, now
+	x.Step, x.What, x.Rule, x.Why, x.BasedOnSeq, x.Now = step.StepName(), report.StepWords(step), why.Rule, why.Text, saw, now
 	x.Action, x.Reason, x.Confidence = "continue", why.Text, 1
 	switch step := step.(type) {
 	case ralph.Turn:
@@ -250,7 +255,7 @@ func (r *Receipts) keep(e ralph.Event, s *ralph.State, id ralph.TaskID) *Receipt
 
 // belongs reports whether the step of a task or stage is about the task that is asked for.
 func belongs(t *ralph.Task, id, asked ralph.TaskID) bool {
-	return id == asked || parentIn(id) == asked || t != nil && (t.Parent == asked || slices.Contains(t.Members, asked))
+	return id == asked || report.ParentIn(id) == asked || t != nil && (t.Parent == asked || slices.Contains(t.Members, asked))
 }
 
 // request notes what is asked in the turn under way.
@@ -266,18 +271,10 @@ func (r *Receipts) answered(f ralph.Answered) {
 		list := r.open[id].Requests
 		for i := range list {
 			if q := &list[i]; q.Gate == f.ID && q.Outcome == "open" {
-				q.Outcome, q.Answer, q.Who = AnsweredAs(f), OneLine(f.Text), f.Who.Words()
+				q.Outcome, q.Answer, q.Who = report.AnsweredAs(f), report.OneLine(f.Text), f.Who.Words()
 			}
 		}
 	}
-}
-
-// AnsweredAs is the outcome of a gate in one word.
-func AnsweredAs(f ralph.Answered) string {
-	if f.Verdict == "" {
-		return "answered"
-	}
-	return string(f.Verdict)
 }
 
 // turnEnded adds what the turn was; a request without an answer ended with it.
@@ -325,47 +322,6 @@ func (r *Receipts) Ended() bool {
 	return !slices.ContainsFunc(r.list, func(x *Receipt) bool { return x.Outcome == nil && !x.Cut })
 }
 
-// StepWords says what a step does.
-func StepWords(step ralph.Step) string {
-	switch x := step.(type) {
-	case ralph.Turn:
-		return fmt.Sprintf("%s turn %d of %s", x.Stage, x.Iteration, x.Agent)
-	case ralph.Finish:
-		switch {
-		case x.Status == ralph.TaskPending && x.Retry:
-			return "give back, to be tried again"
-		case x.Status == ralph.TaskPending:
-			return "give back"
-		}
-		return "end as " + string(x.Status)
-	case ralph.Compact:
-		return "compact the session of " + x.Agent
-	case ralph.Check:
-		return "run the checks"
-	case ralph.Baseline:
-		return "run the checks before the work, at " + text.ShortHash(x.Commit)
-	case ralph.Decide:
-		return "decide what comes next"
-	case ralph.Guide:
-		return "guidance: " + string(x.Part)
-	case ralph.Prepare:
-		return "make the place of work ready"
-	case ralph.Merge:
-		return "merge " + IDs(x.Members)
-	case ralph.Advance:
-		return "move the integration branch to " + text.ShortHash(x.To)
-	case ralph.Land:
-		return "land"
-	case ralph.Publish:
-		return "push " + x.Branch + " to " + x.Remote
-	case ralph.Shelve:
-		return "put the changes away: " + x.How
-	case ralph.Ask:
-		return "ask a person"
-	}
-	return step.StepName()
-}
-
 // outcome is what a fact says about the step that led to it; "" for one that no step
 // leads to.
 func outcome(f ralph.Fact) (ralph.TaskID, string) {
@@ -386,11 +342,11 @@ func outcome(f ralph.Fact) (ralph.TaskID, string) {
 		}
 		return f.Approval.Task, "asked: " + string(f.Approval.ID)
 	case ralph.Compacted:
-		return f.Task, fmt.Sprintf("%s: %s -> %s tokens", f.How, Many(f.Before.Used), Many(f.After.Used))
+		return f.Task, fmt.Sprintf("%s: %s -> %s tokens", f.How, report.Many(f.Before.Used), report.Many(f.After.Used))
 	case ralph.StepLost:
-		return f.Task, LostWords(f)
+		return f.Task, report.LostWords(f)
 	case ralph.StepLate:
-		return f.Task, LateWords(f)
+		return f.Task, report.LateWords(f)
 	}
 	return mergeOutcome(f)
 }
@@ -400,7 +356,7 @@ func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.Merged:
 		switch {
 		case f.Conflict != nil:
-			return f.Task, "conflicts in " + text.List(ConflictPaths(f.Conflict), 3)
+			return f.Task, "conflicts in " + text.List(report.ConflictPaths(f.Conflict), 3)
 		case f.Moved != "":
 			return f.Task, "the branch went on meanwhile"
 		}
@@ -413,9 +369,9 @@ func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.BaselineRan:
 		switch {
 		case f.Skipped != "":
-			return f.Task, "not looked at: " + OneLine(f.Skipped)
+			return f.Task, "not looked at: " + report.OneLine(f.Skipped)
 		case len(f.Red) > 0:
-			return f.Task, "red before the work: " + OneLine(text.List(redNames(f), 3))
+			return f.Task, "red before the work: " + report.OneLine(text.List(report.RedNames(f), 3))
 		}
 		return f.Task, "all green before the work"
 	case ralph.Published:
@@ -423,7 +379,7 @@ func mergeOutcome(f ralph.Fact) (ralph.TaskID, string) {
 	case ralph.Landed:
 		switch {
 		case len(f.Dirty) > 0:
-			return f.Task, "held: " + OneLine(text.List(f.Dirty, 3))
+			return f.Task, "held: " + report.OneLine(text.List(f.Dirty, 3))
 		case f.Moved != "":
 			return f.Task, "the base branch went on meanwhile"
 		}
@@ -436,20 +392,20 @@ func turnOutcome(f ralph.TurnEnded) string {
 	parts := []string{"no signal"}
 	switch {
 	case f.Failed():
-		parts[0] = ErrorWords(&f)
+		parts[0] = report.ErrorWords(&f)
 	case f.Mismatch != "":
-		parts[0] = "its answer does not fit: " + OneLine(f.Mismatch)
+		parts[0] = "its answer does not fit: " + report.OneLine(f.Mismatch)
 	case f.Signal.Kind == ralph.SignalProgress:
 		parts[0] = fmt.Sprintf("PROGRESS %d%%", f.Signal.Percent)
 	case f.Signal.Kind != ralph.SignalNone:
-		parts[0] = strings.TrimSuffix(string(f.Signal.Kind)+": "+Clip(f.Signal.Text, 100), ": ")
+		parts[0] = strings.TrimSuffix(string(f.Signal.Kind)+": "+report.Clip(f.Signal.Text, 100), ": ")
 	case f.Answer != "":
-		parts[0] = OneLine(f.Answer)
+		parts[0] = report.OneLine(f.Answer)
 	}
 	if f.Changed {
 		parts = append(parts, "changed files")
 	}
-	parts = append(parts, Took(f.Took))
+	parts = append(parts, report.Took(f.Took))
 	if f.Usage.Cost > 0 {
 		parts = append(parts, ralph.Dollars(f.Usage.Cost))
 	}
@@ -460,24 +416,24 @@ func checksOutcome(f ralph.ChecksRan) string {
 	var red []string
 	for _, r := range f.Results {
 		if !r.Pass && !slices.Contains(f.Known, r.Name) {
-			red = append(red, RedWords(r))
+			red = append(red, report.RedWords(r))
 		}
 	}
 	over := ralph.PassedOverWords(f.PassedOver())
 	switch {
 	case f.Pass && over != "":
-		return OneLine(over) + ", " + Took(f.Took)
+		return report.OneLine(over) + ", " + report.Took(f.Took)
 	case f.Pass && f.Empty:
-		return "green, nothing to change, " + Took(f.Took)
+		return "green, nothing to change, " + report.Took(f.Took)
 	case f.Pass:
-		return "green, " + Took(f.Took)
+		return "green, " + report.Took(f.Took)
 	}
-	return strings.TrimSuffix("red: "+OneLine(text.List(red, 3)), ": ")
+	return strings.TrimSuffix("red: "+report.OneLine(text.List(red, 3)), ": ")
 }
 
 func orError(err, words string) string {
 	if err != "" {
-		return "failed: " + OneLine(err)
+		return "failed: " + report.OneLine(err)
 	}
 	return words
 }

@@ -1,4 +1,4 @@
-package report
+package receipts
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -26,7 +27,7 @@ type Seen struct {
 // SeenOf is what the decision for a task saw in a state.
 func SeenOf(s *ralph.State, id ralph.TaskID) Seen {
 	x := Seen{
-		Task: s.Task(id), Session: s.Session, Job: s.Job, Tasks: map[string]int{}, counts: TaskCounts(s),
+		Task: s.Task(id), Session: s.Session, Job: s.Job, Tasks: map[string]int{}, counts: report.TaskCounts(s),
 		Limits: append([]ralph.Limit{}, s.Limits...), Gates: append([]*ralph.Approval{}, s.Approvals...),
 	}
 	x.Session.Config = nil
@@ -57,9 +58,9 @@ func (e Evidence) Text() string {
 		}
 		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	fmt.Fprintf(&b, "Receipt %d  %s  %s\n%s  %s\n\n", e.Seq, e.At.Local().Format("2006-01-02 15:04:05"), e.Session, e.Task, OneLine(e.Name))
+	fmt.Fprintf(&b, "Receipt %d  %s  %s\n%s  %s\n\n", e.Seq, e.At.Local().Format("2006-01-02 15:04:05"), e.Session, e.Task, report.OneLine(e.Name))
 	line("Decided", "%s", e.What)
-	line("Why", "%s", strings.TrimPrefix(e.Rule+": "+OneLine(e.Why), ": "))
+	line("Why", "%s", strings.TrimPrefix(e.Rule+": "+report.OneLine(e.Why), ": "))
 	if s := policy.RuleSentence(e.Rule); s != "" {
 		line("Rule", "%s", s)
 	}
@@ -101,7 +102,7 @@ func (e Evidence) Text() string {
 }
 
 // Settings are the recorded ones that decisions turn on.
-func (e Evidence) Settings() []Setting { return SettingRows(SettingsOf(e.Config)) }
+func (e Evidence) Settings() []report.Setting { return report.SettingRows(report.SettingsOf(e.Config)) }
 
 // Words are the facts of the state that the decision turned on, each `name: words`.
 func (e Evidence) Words() []string { return e.State.words(e) }
@@ -128,10 +129,10 @@ func (x Seen) words(e Evidence) []string {
 			add("errors:  %d in a row, %d hits of a limit", r.ErrorTries, hits)
 		}
 		if r.Context.Window > 0 {
-			add("context: %d%%", InPercent(r.Context.Part()))
+			add("context: %d%%", report.InPercent(r.Context.Part()))
 		}
 		if q := t.Run.Queue.State; q != "" {
-			add("merge:   %s", mergeState(t))
+			add("merge:   %s", report.MergeState(t))
 		}
 	}
 	s := x.Session
@@ -142,10 +143,10 @@ func (x Seen) words(e Evidence) []string {
 	add("session: %s; %s wanted; %s, %s", mode, orElse(string(s.Want), string(s.Want), string(ralph.WantRun)), text.Count(s.Turns, "turn"), ralph.Dollars(s.Usage.Cost))
 	add("tasks:   %s", x.counts)
 	for _, l := range x.Limits {
-		add("limit:   %s", l.Words(func(t time.Time) string { return ClockWords(t, e.Now) }))
+		add("limit:   %s", l.Words(func(t time.Time) string { return report.ClockWords(t, e.Now) }))
 	}
 	if i := slices.IndexFunc(x.Gates, func(g *ralph.Approval) bool { return g.Task == e.Task }); i >= 0 {
-		add("gate:    %s %s", x.Gates[i].ID, OneLine(x.Gates[i].Text))
+		add("gate:    %s %s", x.Gates[i].ID, report.OneLine(x.Gates[i].Text))
 	}
 	return out
 }
@@ -164,7 +165,7 @@ func ReceiptList(list []Receipt) string {
 			day = at
 			fmt.Fprintf(&b, "%s\n", day)
 		}
-		why := strings.TrimPrefix(x.Rule+" "+Clip(x.Why, 120), " ")
+		why := strings.TrimPrefix(x.Rule+" "+report.Clip(x.Why, 120), " ")
 		fmt.Fprintf(&b, "%*d  %s  %-*s  %s (%s)%s\n", most, x.Seq, x.At.Local().Format("15:04:05"), wide, whose(x.Task), x.What, why, x.came())
 	}
 	return b.String()
@@ -177,7 +178,7 @@ func whose(id ralph.TaskID) string {
 	if !stage {
 		return string(id)
 	}
-	if parent := parentIn(id); parent != id {
+	if parent := report.ParentIn(id); parent != id {
 		kind += " " + string(parent)
 	}
 	return kind
@@ -189,7 +190,7 @@ func (x Receipt) came() string {
 	case x.Step == (ralph.Finish{}).StepName():
 		return ""
 	case x.Outcome != nil:
-		return " -> " + Clip(x.Outcome.Words, 160)
+		return " -> " + report.Clip(x.Outcome.Words, 160)
 	case x.Cut:
 		return " -> cut: the engine died"
 	}

@@ -1,4 +1,4 @@
-package report_test
+package gates_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
-	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 )
 
 // What a yes and a no come to is said at the gate, as it is: a yes resolves no conflict, and has the
@@ -42,7 +42,7 @@ func TestGateSaysWhatComesOfIt(t *testing.T) {
 			if tt.conflict {
 				x.Conflict("t-0001", "a.go")
 			}
-			have := report.GateDetailOf(x.S, &tt.gate).Words(x.Now)
+			have := gates.DetailOf(x.S, &tt.gate).Words(x.Now)
 			for _, w := range tt.want {
 				if !strings.Contains(have, w) {
 					t.Errorf("it does not say %q:\n%s", w, have)

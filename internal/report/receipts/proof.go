@@ -1,4 +1,4 @@
-package report
+package receipts
 
 import "github.com/ralph-loop/ralph"
 

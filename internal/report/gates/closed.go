@@ -1,4 +1,4 @@
-package report
+package gates
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // journal.
 func NotOpen(id ralph.ApprovalID, each func(after int64, visit func(ralph.Event) error) error) error {
 	refusal := &ralph.Refusal{Why: fmt.Sprintf("no open gate %s", id), Hint: "`[[gates]]` lists what waits", Kind: ralph.ErrNotFound}
-	past := GatePast{Only: id}
+	past := Past{Only: id}
 	err := each(0, func(e ralph.Event) error {
 		past.Add(e)
 		return nil

@@ -1,4 +1,4 @@
-package report
+package gates
 
 import (
 	"fmt"
@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
-// GateEnd is what became of a gate, or of a request that nobody was asked about.
-type GateEnd struct {
+// End is what became of a gate, or of a request that nobody was asked about.
+type End struct {
 	Gate   ralph.Approval // of a request without a gate: what it asked; it has no ID
 	Seq    int64          // of the fact that ended it
 	At     time.Time
@@ -22,7 +23,7 @@ type GateEnd struct {
 }
 
 // Words is one sentence for whoever comes second.
-func (x GateEnd) Words() string {
+func (x End) Words() string {
 	by, s := x.By, ""
 	if by == "engine" {
 		by = "ralph itself"
@@ -43,17 +44,17 @@ func (x GateEnd) Words() string {
 // gateEnded is the end of a gate whose task ended without it.
 const gateEnded = "ended"
 
-// GatePast gathers what became of gates, from the facts that it is given.
-type GatePast struct {
+// Past gathers what became of gates, from the facts that it is given.
+type Past struct {
 	Only ralph.ApprovalID // only this one; "" for all
 	Most int              // keep only so many ends, the newest; 0 for all
 
 	asked map[ralph.ApprovalID]*ralph.Approval // without an end so far
-	ends  []GateEnd
+	ends  []End
 }
 
 // Waits takes in a gate that was asked before the first event.
-func (p *GatePast) Waits(g *ralph.Approval) {
+func (p *Past) Waits(g *ralph.Approval) {
 	if p.asked == nil {
 		p.asked = map[ralph.ApprovalID]*ralph.Approval{}
 	}
@@ -61,7 +62,7 @@ func (p *GatePast) Waits(g *ralph.Approval) {
 }
 
 // Add takes in the next event.
-func (p *GatePast) Add(e ralph.Event) {
+func (p *Past) Add(e ralph.Event) {
 	switch f := e.Fact.(type) {
 	case ralph.Asked:
 		if p.Only == "" || f.Approval.ID == p.Only {
@@ -69,7 +70,7 @@ func (p *GatePast) Add(e ralph.Event) {
 		}
 	case ralph.Answered:
 		if g := p.asked[f.ID]; g != nil { // the first answer counts
-			x := GateEnd{Gate: *g, Seq: e.Seq, At: e.At, How: AnsweredAs(f), By: e.By, Text: f.Text, Person: f.Rule == "" && e.By != "engine"}
+			x := End{Gate: *g, Seq: e.Seq, At: e.At, How: report.AnsweredAs(f), By: e.By, Text: f.Text, Person: f.Rule == "" && e.By != "engine"}
 			if f.Rule != "" {
 				x.By = "rule " + string(f.Rule)
 			}
@@ -77,8 +78,8 @@ func (p *GatePast) Add(e ralph.Event) {
 		}
 	case ralph.RequestAnswered:
 		if p.Only == "" {
-			g := ralph.Approval{Kind: string(f.Request.Kind), Task: f.Task, Text: RequestWords(f.Request), Request: &f.Request, AskedAt: e.At}
-			p.end(GateEnd{Gate: g, Seq: e.Seq, At: e.At, How: AnsweredAs(ralph.Answered{Verdict: f.Verdict}), By: f.Rule, Text: f.Text})
+			g := ralph.Approval{Kind: string(f.Request.Kind), Task: f.Task, Text: report.RequestWords(f.Request), Request: &f.Request, AskedAt: e.At}
+			p.end(End{Gate: g, Seq: e.Seq, At: e.At, How: report.AnsweredAs(ralph.Answered{Verdict: f.Verdict}), By: f.Rule, Text: f.Text})
 		}
 	case ralph.TurnEnded:
 		p.over(e, f.Task, true, string(ralph.Withdrawn), "its turn ended")
@@ -88,15 +89,15 @@ func (p *GatePast) Add(e ralph.Event) {
 }
 
 // over ends the gates of a task that nobody waits at any more.
-func (p *GatePast) over(e ralph.Event, task ralph.TaskID, inTurn bool, how, why string) {
+func (p *Past) over(e ralph.Event, task ralph.TaskID, inTurn bool, how, why string) {
 	for _, id := range slices.Sorted(maps.Keys(p.asked)) {
 		if g := p.asked[id]; g.Task == task && g.InTurn == inTurn && g.By == "" {
-			p.end(GateEnd{Gate: *g, Seq: e.Seq, At: e.At, How: how, By: e.By, Text: why})
+			p.end(End{Gate: *g, Seq: e.Seq, At: e.At, How: how, By: e.By, Text: why})
 		}
 	}
 }
 
-func (p *GatePast) end(x GateEnd) {
+func (p *Past) end(x End) {
 	delete(p.asked, x.Gate.ID)
 	p.ends = append(p.ends, x)
 	if p.Most > 0 && len(p.ends) >= 2*p.Most { // now and then, so that each costs little
@@ -105,7 +106,7 @@ func (p *GatePast) end(x GateEnd) {
 }
 
 // Ends are the ends, newest first.
-func (p *GatePast) Ends() []GateEnd {
+func (p *Past) Ends() []End {
 	out := slices.Clone(p.ends)
 	slices.Reverse(out)
 	if p.Most > 0 && len(out) > p.Most {
@@ -115,7 +116,7 @@ func (p *GatePast) Ends() []GateEnd {
 }
 
 // Of is the end of a gate, nil while there is none; asked is the gate while it has none.
-func (p *GatePast) Of(id ralph.ApprovalID) (end *GateEnd, asked *ralph.Approval) {
+func (p *Past) Of(id ralph.ApprovalID) (end *End, asked *ralph.Approval) {
 	if g := p.asked[id]; g != nil {
 		return nil, g
 	}

@@ -1,4 +1,7 @@
-package report
+// Package gates owns what a person is asked, in words: all that is known to decide by, what
+// becomes of a yes and a no, how long it waits, and how it ended. It does not own the rules
+// that answer without a person (internal/approval).
+package gates
 
 import (
 	"cmp"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -21,8 +25,8 @@ type FileChange struct {
 	Removed int    `json:"removed"`
 }
 
-// GateHow is what a person types to decide a gate.
-func GateHow(g *ralph.Approval) []string {
+// How is what a person types to decide a gate.
+func How(g *ralph.Approval) []string {
 	switch {
 	case !g.Decidable() && len(g.Options) > 0:
 		return []string{action.Commands(fmt.Sprintf("[[answer %s 1]]   (or the number of another one; or other words: \"...\")", g.ID))}
@@ -38,7 +42,7 @@ func GateHow(g *ralph.Approval) []string {
 
 // UntilWords is how long a gate waits.
 func UntilWords(g *ralph.Approval, now time.Time) string {
-	return fmt.Sprintf("%s, until %s; nobody's answer is no approval", LeftWords(g.Deadline, now), g.Deadline.Local().Format("2006-01-02 15:04:05"))
+	return fmt.Sprintf("%s, until %s; nobody's answer is no approval", report.LeftWords(g.Deadline, now), g.Deadline.Local().Format("2006-01-02 15:04:05"))
 }
 
 // HeldBy is which rule holds what waits at a gate, "" where it is a plain wish or question.
@@ -56,8 +60,8 @@ func HeldBy(g *ralph.Approval) string {
 // maxChanged files are shown; --json has all.
 const maxChanged = 30
 
-// GateDetail is a gate with everything to decide by.
-type GateDetail struct {
+// Detail is a gate with everything to decide by.
+type Detail struct {
 	ralph.Approval
 	Name      string               `json:"about_name,omitempty"` // of the task that it is about
 	Branch    string               `json:"branch,omitempty"`
@@ -77,12 +81,12 @@ type GateDetail struct {
 }
 
 // Of is the task that the gate is about.
-func (d GateDetail) Of() ralph.TaskID { return cmp.Or(d.About, d.Approval.Task) }
+func (d Detail) Of() ralph.TaskID { return cmp.Or(d.About, d.Approval.Task) }
 
-// GateDetailOf is what the state says of a gate. What git and the kept patch know is added by
+// DetailOf is what the state says of a gate. What git and the kept patch know is added by
 // who can read them.
-func GateDetailOf(s *ralph.State, g *ralph.Approval) GateDetail {
-	d := GateDetail{Approval: *g, How: GateHow(g)}
+func DetailOf(s *ralph.State, g *ralph.Approval) Detail {
+	d := Detail{Approval: *g, How: How(g)}
 	t := s.Task(d.Of())
 	if t == nil {
 		return d
@@ -97,7 +101,7 @@ func GateDetailOf(s *ralph.State, g *ralph.Approval) GateDetail {
 
 // Comes says what comes of a yes and of a no, in whole sentences; nothing of a question, which has
 // no such answers. A yes resolves no conflict: it has the merge tried again.
-func (d GateDetail) Comes() (yes, no string) {
+func (d Detail) Comes() (yes, no string) {
 	base := d.Kind == ralph.ApprovalMerge && d.About == ""
 	for _, x := range []struct {
 		is      bool
@@ -123,7 +127,7 @@ func (d GateDetail) Comes() (yes, no string) {
 }
 
 // With is the detail with what the task has to say: for one whose outputs were read whole.
-func (d GateDetail) With(t *ralph.Task) GateDetail {
+func (d Detail) With(t *ralph.Task) Detail {
 	d.Name, d.Branch, d.QA = t.Name, t.Run.Worktree.Branch, t.Run.Answers
 	if d.Kind != ralph.ApprovalMerge {
 		return d
@@ -145,7 +149,7 @@ func (d GateDetail) With(t *ralph.Task) GateDetail {
 }
 
 // Words is the detail for people.
-func (d GateDetail) Words(now time.Time) string {
+func (d Detail) Words(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n%s\n", d.ID, d.Kind, strings.TrimSpace(d.Text))
 	if d.Name != "" {
@@ -213,7 +217,7 @@ func (d GateDetail) Words(now time.Time) string {
 
 // Beside are the files that are changed by now. Between two turns the patch has them, unless
 // something else has changed since.
-func (d GateDetail) Beside() []string {
+func (d Detail) Beside() []string {
 	if d.InTurn {
 		return d.Changed
 	}
@@ -226,7 +230,7 @@ func (d GateDetail) Beside() []string {
 }
 
 // evidence is what speaks against the merge.
-func (d GateDetail) evidence(b *strings.Builder) {
+func (d Detail) evidence(b *strings.Builder) {
 	if len(d.Findings) > 0 {
 		b.WriteString("\nTests that the diff removes, skips or weakens:\n")
 		for _, f := range d.Findings {
@@ -245,7 +249,7 @@ func (d GateDetail) evidence(b *strings.Builder) {
 	}
 	for _, r := range d.Red {
 		fmt.Fprintf(b, "\nRed after the merge: %s\n", r.Name)
-		if out := strings.TrimSpace(headlineAbove(r) + text.Plain(r.Output)); out != "" {
+		if out := strings.TrimSpace(report.HeadlineAbove(r) + text.Plain(r.Output)); out != "" {
 			b.WriteString(text.Indent(out) + "\n")
 		}
 	}

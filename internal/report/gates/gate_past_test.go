@@ -1,20 +1,20 @@
-package report_test
+package gates_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
+	"github.com/ralph-loop/ralph/internal/report/gates"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/report"
 )
 
 // X-75, E-078: what became of each gate, and by whom; the first answer counts, and what
 // nobody was asked about is told too.
 func TestGatePast(t *testing.T) {
 	t.Parallel()
-	var p report.GatePast
+	var p gates.Past
 	seq := int64(0)
 	add := func(by string, facts ...ralph.Fact) {
 		for _, f := range facts {
@@ -62,7 +62,7 @@ func TestGatePast(t *testing.T) {
 	if len(ends) != 9 || ends[0].Seq < ends[8].Seq || ends[2].By != "gate.approvals: policy" || ends[2].Gate.Text != "run ls" {
 		t.Errorf("%d ends, %+v", len(ends), ends)
 	}
-	few := report.GatePast{Most: 2}
+	few := gates.Past{Most: 2}
 	for range 5 {
 		few.Add(ralph.Event{Fact: ralph.RequestAnswered{Rule: "x"}})
 	}
