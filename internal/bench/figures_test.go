@@ -133,9 +133,10 @@ func tables() map[string][]string {
 		"program": append(
 			shared, "program_test.go", "tasks_test.go", "parallel_test.go", "start_test.go", "shim_test.go", "stream_test.go", "ingest_test.go", "control_test.go",
 			"testdata/floor/main.go", "testdata/nothing/main.go", "testdata/talker/main.go",
+			"testdata/lean/main.go", "testdata/least/main.go", "testdata/asker/main.go", "testdata/hearer/main.go",
 		),
 		"drivers": append(shared, "drivers_test.go"), "dashboard": append(shared, "dashboard_test.go"), "threads": append(shared, "threads_test.go"),
-		"scale":  append(shared, "scale_test.go", "parallel_test.go", "tasks_test.go", "testdata/floor/main.go", "testdata/lean/main.go", "testdata/least/main.go"),
+		"scale":  append(shared, "scale_test.go", "parallel_test.go", "tasks_test.go", "testdata/floor/main.go", "testdata/lean/main.go"),
 		"fleet":  append(shared, "fleet_test.go"),
 		"screen": append(shared, "screen_linux_test.go", "testdata/chatter/main.go"),
 	}

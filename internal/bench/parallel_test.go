@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // crowd is a workload of W2: tasks, slots and files.
@@ -79,13 +80,20 @@ func (b *sandboxRepo) merged(c crowd) {
 }
 
 // crowdPair measures both, each in a fresh repository.
-func crowdPair(tb testing.TB, bin, floor string, c crowd, ralphFirst bool) pair {
+func crowdPair(tb testing.TB, bin, floor, lean string, c crowd, ralphFirst bool) pair {
 	tb.Helper()
 	var p pair
-	theirs := func() {
+	by := func(tool string) (used cost) {
 		b := crowdBox(tb, bin, c)
-		p.floor, _ = b.run(floor, strconv.Itoa(c.tasks), strconv.Itoa(c.slots), b.tool+"/agent")
+		used, _ = b.run(tool, strconv.Itoa(c.tasks), strconv.Itoa(c.slots), b.tool+"/agent")
 		b.merged(c)
+		return used
+	}
+	theirs := func() {
+		p.floor = by(floor)
+		if ralphtest.Bubblewrap() {
+			p.least = by(lean)
+		}
 	}
 	ours := func() {
 		b := crowdBox(tb, bin, c)
@@ -104,11 +112,11 @@ func crowdPair(tb testing.TB, bin, floor string, c crowd, ralphFirst bool) pair 
 
 // benchCrowd is the price of the orchestrator in parallel (W2).
 func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
-	floor := buildFloor(b)
+	floor, lean := buildFloor(b), buildTool(b, "lean")
 	for b.Loop() {
 		var list []pair
 		for i := range pairs {
-			list = append(list, crowdPair(b, bin, floor, c, i%2 == 1))
+			list = append(list, crowdPair(b, bin, floor, lean, c, i%2 == 1))
 		}
 		wall := spreadOf(list, func(p pair) float64 { return float64(p.ralph.wall) / float64(p.floor.wall) })
 		cpu := spreadOf(list, func(p pair) float64 { return float64(p.ralph.cpu) / float64(p.floor.cpu) })
@@ -118,6 +126,10 @@ func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
 		b.ReportMetric(cpu.Median, "x-floor-cpu")
 		const goal = 0.6
 		t.goal(c.String()+": wall / floor", wall.String(), fmt.Sprintf("at most %.1f", goal), wall.Median <= goal)
+		if ralphtest.Bubblewrap() {
+			least := spreadOf(list, func(p pair) float64 { return float64(p.least.wall) / float64(p.floor.wall) })
+			t.add(c.String()+": the limit, a program that does it with as little as git allows and each agent in the least box, wall / floor", least.String())
+		}
 		t.add(c.String()+": cpu / floor", cpu.String())
 		t.add(c.String()+": a task", fmt.Sprintf("%.1f ms (floor %.1f)", own.Median/float64(c.tasks), theirs.Median/float64(c.tasks)))
 	}

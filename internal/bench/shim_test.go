@@ -25,6 +25,7 @@ func benchShim(b *testing.B, bin string, t *table) {
 		if err := os.Remove(filepath.Join(without, fastpath.Socket)); err != nil {
 			b.Fatal(err)
 		}
+		asker := heard.interpretedBy(buildTool(b, "asker"), withEngine)
 		calls := []struct {
 			name, metric string
 			goal         float64
@@ -32,6 +33,7 @@ func benchShim(b *testing.B, bin string, t *table) {
 			argv         []string
 		}{
 			{"`npm ci`, the engine's word", "shim-ms", 1.5, heard, []string{filepath.Join(withEngine, "bin", "npm"), "ci"}},
+			{"`npm ci`, asked by a program of 2 MB that does nothing else: the limit", "asker-ms", 0, heard, []string{asker, "ci"}},
 			{"`git status`, a plain call", "plain-ms", 1.5, heard, []string{filepath.Join(withEngine, "bin", "git"), "status"}},
 			{"`npm ci`, after the engine's end", "alone-ms", 0, alone, []string{filepath.Join(without, "bin", "npm"), "ci"}},
 		}
@@ -82,4 +84,16 @@ func (b *sandboxRepo) shims() string {
 	at := len(env) - 1
 	b.env = append(slices.DeleteFunc(env[:at], func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }), env[at])
 	return line.Dir()
+}
+
+// interpretedBy is a shim for npm that another program than ralph is the interpreter of.
+func (b *sandboxRepo) interpretedBy(program, folder string) string {
+	b.tb.Helper()
+	short := filepath.Join(b.tool, "a") // a script's first line has no room for much
+	if err := os.Symlink(program, short); err != nil {
+		b.tb.Fatal(err)
+	}
+	shim := filepath.Join(b.tool, "npm")
+	b.write(shim, "#!"+short+" "+fastpath.Script+folder+"\n", 0o755)
+	return shim
 }

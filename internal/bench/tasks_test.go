@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/config"
+	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/profile"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // agentScript is an agent of 1 ms: it appends a line to the file of its task.
@@ -51,9 +55,14 @@ const boxed = `#!/bin/sh
 exec bwrap --die-with-parent --unshare-pid --ro-bind / / --dev /dev --proc /proc --bind "%[1]s" "%[1]s" "%[2]s"
 `
 
-// pair is one run of the floor and one of ralph, right after each other; limit is one of the floor
-// with boxes, 0 where there is no bubblewrap.
-type pair struct{ floor, ralph, limit cost }
+// pair is one run of the floor and one of ralph, right after each other; boxed is one of the floor
+// with each agent in the least box, least one of a program that does the least that ralph's promises
+// allow. They are 0 where there is no bubblewrap.
+type pair struct{ floor, ralph, boxed, least cost }
+
+// journalSyncs is how often ralph has its journal on the disk for a task in place, before and after
+// each of its steps (a turn, the checks, the commit).
+const journalSyncs = 6
 
 // taskBox makes a repository of 100 files with n tasks planned by hand.
 func taskBox(tb testing.TB, bin string, n int) *sandboxRepo {
@@ -89,7 +98,7 @@ func (b *sandboxRepo) commits(n int) {
 
 // runPair measures n tasks done by the floor and by ralph, each in a fresh
 // repository; who begins changes, so that neither has the warmer machine.
-func runPair(tb testing.TB, bin string, n int, ralphFirst bool) pair {
+func runPair(tb testing.TB, bin, least string, n int, ralphFirst bool) pair {
 	tb.Helper()
 	var p pair
 	floor := func() {
@@ -98,7 +107,10 @@ func runPair(tb testing.TB, bin string, n int, ralphFirst bool) pair {
 		b.commits(n)
 		if ralphtest.Bubblewrap() {
 			b = taskBox(tb, bin, n)
-			p.limit, _ = b.run(b.tool+"/limit", strconv.Itoa(n))
+			p.boxed, _ = b.run(b.tool+"/limit", strconv.Itoa(n))
+			b.commits(n)
+			b = taskBox(tb, bin, n)
+			p.least, _ = b.run(append([]string{least, strconv.Itoa(n), strconv.Itoa(journalSyncs)}, b.kept(b.tool+"/agent")...)...)
 			b.commits(n)
 		}
 	}
@@ -122,10 +134,11 @@ func runPair(tb testing.TB, bin string, n int, ralphFirst bool) pair {
 
 // benchTasks is the price of the orchestrator: n tasks of 1 ms, a commit each.
 func benchTasks(b *testing.B, bin string, n, pairs int, t *table) {
+	least := buildTool(b, "least")
 	for b.Loop() {
 		var list []pair
 		for i := range pairs {
-			list = append(list, runPair(b, bin, n, i%2 == 1))
+			list = append(list, runPair(b, bin, least, n, i%2 == 1))
 		}
 		wall := spreadOf(list, func(p pair) float64 { return float64(p.ralph.wall) / float64(p.floor.wall) })
 		cpu := spreadOf(list, func(p pair) float64 { return float64(p.ralph.cpu) / float64(p.floor.cpu) })
@@ -144,8 +157,10 @@ func benchTasks(b *testing.B, bin string, n, pairs int, t *table) {
 		t.goal(what+": wall / floor", wall.String(), fmt.Sprintf("at most %.1f", goal), wall.Median <= goal)
 		t.goal(what+": cpu / floor", cpu.String(), fmt.Sprintf("at most %.1f", goal), cpu.Median <= goal)
 		if ralphtest.Bubblewrap() {
-			limit := spreadOf(list, func(p pair) float64 { return float64(p.limit.wall) / float64(p.floor.wall) })
-			t.add(what+": the floor with each agent in the least box of bubblewrap, wall / floor", limit.String())
+			boxed := spreadOf(list, func(p pair) float64 { return float64(p.boxed.wall) / float64(p.floor.wall) })
+			t.add(what+": the floor with each agent in the least box of bubblewrap, wall / floor", boxed.String())
+			all := spreadOf(list, func(p pair) float64 { return float64(p.least.wall) / float64(p.floor.wall) })
+			t.add(what+": the limit, a program that only keeps ralph's promises (box, shims, journal on the disk; no checks, no decisions), wall / floor", all.String())
 		}
 		t.goal(what+": added per task", fmt.Sprintf("%.2f ms (floor %.1f, ralph %.1f)", added.Median, floor.Median/float64(n), own.Median/float64(n)), "at most 2.5 ms", added.Median <= 2.5)
 		t.goal(what+": memory of the engine", fmt.Sprintf("%.0f MiB of its own, and %.0f MiB of the program's file", private, mapped), "at most 12 MiB of its own", private <= 12)
@@ -174,4 +189,25 @@ func (b *sandboxRepo) mostHeld(args ...string) (own, file float64) {
 			own, file = max(own, nowOwn), max(file, nowFile)
 		}
 	}
+}
+
+// kept is a command in the box of an agent that works in the checkout, with the settings of `ralph init`.
+func (b *sandboxRepo) kept(argv ...string) []string {
+	b.tb.Helper()
+	set, path := config.Defaults().Sandbox, ""
+	for _, kv := range b.env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = v
+		}
+	}
+	bwrap, err := proc.LookPath("bwrap", "", []string{"PATH=" + path})
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	g := &profile.Sandbox{Kind: sandbox.Bubblewrap, Bwrap: bwrap, Self: b.bin, Set: set, Root: b.dir, Doors: profile.DoorsOf(b.env)}
+	out, err := g.Argv(b.dir, argv, b.env)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	return out
 }
