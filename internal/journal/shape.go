@@ -3,9 +3,8 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"io"
 	"reflect"
+	"strconv"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -19,36 +18,38 @@ func stateShape() string { return shape(reflect.TypeFor[ralph.State]()) }
 // shape is a name for how a type is written as JSON: its fields with their types and
 // tags, at any depth.
 func shape(t reflect.Type) string {
-	h := sha256.New()
-	describe(h, t, map[reflect.Type]bool{})
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(describe(make([]byte, 0, 32<<10), t, map[reflect.Type]bool{}))
+	return hex.EncodeToString(sum[:16])
 }
 
-func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
-	fmt.Fprintf(w, "%s(", t.Kind())
+// describe adds the words on a type to b: without fmt, since each `ralph status` waits for it.
+func describe(b []byte, t reflect.Type, seen map[reflect.Type]bool) []byte {
+	b = append(append(b, t.Kind().String()...), '(')
 	switch t.Kind() {
 	case reflect.Struct:
 		if seen[t] {
-			fmt.Fprint(w, t)
+			b = append(b, t.String()...)
 			break
 		}
 		seen[t] = true
-		for f := range t.Fields() {
+		for i := range t.NumField() {
+			f := t.Field(i)
 			tag := f.Tag.Get("json")
 			if tag == "-" || !f.IsExported() && !f.Anonymous {
 				continue
 			}
-			fmt.Fprintf(w, "%s %q ", f.Name, tag)
-			describe(w, f.Type, seen)
+			b = append(append(b, f.Name...), ' ')
+			b = append(strconv.AppendQuote(b, tag), ' ')
+			b = describe(b, f.Type, seen)
 		}
 	case reflect.Map:
-		describe(w, t.Key(), seen)
-		describe(w, t.Elem(), seen)
+		b = describe(b, t.Key(), seen)
+		b = describe(b, t.Elem(), seen)
 	case reflect.Array:
-		fmt.Fprint(w, t.Len(), " ")
-		describe(w, t.Elem(), seen)
+		b = append(strconv.AppendInt(b, int64(t.Len()), 10), ' ')
+		b = describe(b, t.Elem(), seen)
 	case reflect.Pointer, reflect.Slice:
-		describe(w, t.Elem(), seen)
+		b = describe(b, t.Elem(), seen)
 	}
-	fmt.Fprint(w, ")")
+	return append(b, ')')
 }
