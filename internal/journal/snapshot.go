@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
 	"github.com/ralph-loop/ralph"
 )
 
@@ -52,7 +54,8 @@ func encodeSnapshot(s *ralph.State) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodeSnapshot returns nil for what is no snapshot of this build, or not all of one.
+// decodeSnapshot returns nil for what is no snapshot of this build, or not all of one. It does not read with
+// encoding/json, which also finds out how to write each type: that was a seventh of `ralph status`.
 func decodeSnapshot(b []byte) *ralph.State {
 	first, rest, _ := bytes.Cut(b, []byte("\n"))
 	lines := bytes.Split(bytes.TrimSuffix(rest, []byte("\n")), []byte("\n"))
@@ -70,12 +73,12 @@ func decodeSnapshot(b []byte) *ralph.State {
 	for range min(runtime.GOMAXPROCS(0), len(lines)) {
 		work.Go(func() {
 			for i := range next {
-				bad[i] = json.Unmarshal(lines[i], &chunks[i]) != nil
+				bad[i] = jsonv1.Unmarshal(lines[i], &chunks[i]) != nil
 			}
 		})
 	}
 	var s snapshot
-	known := json.Unmarshal(first, &s) == nil && s.Version == ralph.FoldVersion && s.Shape == stateShape() && s.State != nil
+	known := jsonv1.Unmarshal(first, &s) == nil && s.Version == ralph.FoldVersion && s.Shape == stateShape() && s.State != nil
 	work.Wait()
 	if !known || slices.Contains(bad, true) {
 		return nil
