@@ -102,3 +102,12 @@ func TestRulesOverFilesCanFail(t *testing.T) {
 		}
 	}
 }
+
+func parse(t *testing.T, fset *token.FileSet, pkg, name, text string) *file {
+	t.Helper()
+	f, err := parsedFile(fset, pkg, name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

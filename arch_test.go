@@ -2,7 +2,6 @@ package ralph_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -15,9 +14,11 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -399,51 +400,53 @@ func report(t *testing.T, findings []string) {
 	}
 }
 
-// ourFiles parses every Go file of the module, whatever its build tags.
+// ourFiles are the Go files of the module. Many tests read them, and none changes them.
 func ourFiles(t *testing.T) []*file {
 	t.Helper()
-	list := goList(t, "-e", "-json=ImportPath,Dir,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
-	root, err := os.Getwd()
+	files, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fset := token.NewFileSet()
-	var out []*file
-	for dec := json.NewDecoder(bytes.NewReader(list)); ; {
-		var p struct {
-			ImportPath, Dir                                    string
-			GoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
-		}
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatalf("read what go list says: %v", err)
-		}
-		pkg, _ := ourPackage(p.ImportPath)
-		for _, base := range slices.Concat(p.GoFiles, p.IgnoredGoFiles, p.TestGoFiles, p.XTestGoFiles) {
-			path := filepath.Join(p.Dir, base)
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			name, _ := filepath.Rel(root, path)
-			out = append(out, parse(t, fset, pkg, filepath.ToSlash(name), string(text)))
-		}
-	}
-	if len(out) == 0 {
-		t.Fatal("go list names no files: the rules would hold for nothing")
-	}
-	return out
+	return slices.Clone(files)
 }
 
-func parse(t *testing.T, fset *token.FileSet, pkg, name, text string) *file {
-	t.Helper()
+// parsed parses every Go file of the module, whatever its build tags, once for all tests.
+var parsed = sync.OnceValues(func() ([]*file, error) {
+	fset := token.NewFileSet()
+	var out []*file
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || name == ".":
+			return err
+		case strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.IsDir() && d.Name() == "testdata":
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil // the go command does not see them either
+		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		pkg, _ := ourPackage(path.Join(module, path.Dir(name)))
+		f, err := parsedFile(fset, pkg, name, string(text))
+		out = append(out, f)
+		return err
+	})
+	if err == nil && len(out) == 0 {
+		err = errors.New("there are no files here: the rules would hold for nothing")
+	}
+	return out, err
+})
+
+func parsedFile(fset *token.FileSet, pkg, name, text string) (*file, error) {
 	f := &file{pkg: pkg, name: name, test: strings.HasSuffix(name, "_test.go"), fset: fset}
 	var err error
-	if f.ast, err = parser.ParseFile(f.fset, name, text, parser.ParseComments|parser.SkipObjectResolution); err != nil {
-		t.Fatal(err)
-	}
-	return f
+	f.ast, err = parser.ParseFile(f.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	return f, err
 }
 
 // exports finds compiled packages for the type checker.
