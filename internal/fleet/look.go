@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -186,16 +187,23 @@ func lastWorker(p *workflow.PendingActivityInfo) string {
 	return who.Name
 }
 
-// running are the open workflows of a type.
-func running(ctx context.Context, c client.Client, s Server, kind string) ([]*workflow.WorkflowExecutionInfo, error) {
-	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: s.namespace(), Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", kind),
-	})
-	return list.GetExecutions(), err
+// running are the open workflows of a type: the server lists them a page at a time.
+func running(ctx context.Context, c client.Client, s Server, kind string) (all []*workflow.WorkflowExecutionInfo, err error) {
+	ask := &workflowservice.ListWorkflowExecutionsRequest{Namespace: s.namespace(), Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running'", kind)}
+	for {
+		list, err := c.ListWorkflow(ctx, ask)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list.GetExecutions()...)
+		if ask.NextPageToken = list.GetNextPageToken(); len(ask.NextPageToken) == 0 {
+			return all, nil
+		}
+	}
 }
 
-// coordinators are who has a lease, by what it is of.
-func coordinators(ctx context.Context, c client.Client, s Server) ([]fleetcmd.Coordinator, error) {
+// coordinators are who has a lease, by what it is of. who asks for one of them.
+func coordinators(ctx context.Context, c client.Client, s Server, who func(ctx context.Context, id string) (lease.Tenure, error)) ([]fleetcmd.Coordinator, error) {
 	list, err := running(ctx, c, s, leaseWorkflow)
 	if err != nil {
 		return nil, fmt.Errorf("ask the server for the coordinators: %w", err)
@@ -206,16 +214,27 @@ func coordinators(ctx context.Context, c client.Client, s Server) ([]fleetcmd.Co
 		if !strings.HasPrefix(id, s.queue()+"/lease/") {
 			continue
 		}
-		t, err := holder(ctx, c, id)
+		t, err := who(ctx, id)
 		switch {
-		case err != nil:
-			return nil, fmt.Errorf("ask for the coordinator: %w", err)
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil: // all else can be shown
+			out = append(out, fleetcmd.Coordinator{Since: e.GetStartTime().AsTime(), Wrong: mute(err)})
 		case t.By != "":
 			out = append(out, fleetcmd.Coordinator{Of: t.Of, Who: t.Who, Lease: t.Number, Since: t.Since, Heard: t.Heard, Lost: time.Since(t.Heard) > t.Lasts})
 		}
 	}
 	slices.SortFunc(out, func(a, b fleetcmd.Coordinator) int { return strings.Compare(a.Of, b.Of) })
 	return out, nil
+}
+
+// mute says why nobody answers for a lease, and what can be done.
+func mute(err error) string {
+	var failed *serviceerror.QueryFailed
+	if errors.As(err, &failed) {
+		return "it does not say who it is: it is a ralph older than this one, which knows no such question; its steps go on, install the same version there to see it"
+	}
+	return "it does not say who it is: " + err.Error()
 }
 
 // holder asks who has a lease. The answer is worked out here too: there may be no coordinator any more.
@@ -253,7 +272,7 @@ func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (f
 			v.Workers = append(v.Workers, w.view(k, env.Version))
 		}
 	}
-	if v.Coordinators, err = coordinators(ctx, c, s); err != nil {
+	if v.Coordinators, err = coordinators(ctx, c, s, func(ctx context.Context, id string) (lease.Tenure, error) { return holder(ctx, c, id) }); err != nil {
 		return v, err
 	}
 	if v.Steps, err = underWay(ctx, c, s, k); err != nil {

@@ -92,7 +92,8 @@ type Coordinator struct {
 	Lease int64     `json:"lease"` // its number
 	Since time.Time `json:"since"`
 	Heard time.Time `json:"last_heard"`
-	Lost  bool      `json:"lost,omitempty"` // it was not heard of for so long that the next one that asks gets the lease
+	Lost  bool      `json:"lost,omitempty"`  // it was not heard of for so long that the next one that asks gets the lease
+	Wrong string    `json:"wrong,omitempty"` // why nothing else is known of it, since when there is a lease but for
 }
 
 // Worker is one worker.
@@ -257,6 +258,10 @@ func Show(w io.Writer, v View, now time.Time) {
 		fmt.Fprintln(w, "no coordinator is at work; in a repository: ralph autopilot --fleet")
 	}
 	for _, c := range v.Coordinators {
+		if c.Wrong != "" {
+			fmt.Fprintf(w, "a coordinator, or one that was there since %s: %s\n", c.Since.Local().Format(time.DateTime), text.OneLine(c.Wrong))
+			continue
+		}
 		fmt.Fprintf(w, "coordinator of %s: %s since %s, lease %d, last heard of %s ago", text.Visible(c.Of), text.Visible(c.Who), c.Since.Local().Format(time.DateTime), c.Lease, max(0, now.Sub(c.Heard)).Round(time.Second))
 		if c.Lost {
 			fmt.Fprint(w, ": it is lost, and the next one that asks gets the lease")
