@@ -26,7 +26,7 @@ func larger() map[string]struct {
 		"internal/operation": {8100, "one judge of shell commands, which is one walk over all that they do"},
 		"internal/policy":    {5340, "the rules: each looks at one State through one Config, and Next and Schedule call nearly all of them; what is decided of threads alone is internal/thread's, deciding again internal/policy/replay's"},
 		"internal/step":      {5370, "one executor; its parts share the turn under way"},
-		"internal/fleet":     {3420, "all that knows Temporal, which one package alone may; what needs no Temporal is below it"},
+		"internal/fleet":     {3320, "all that knows Temporal, which one package alone may; what needs no Temporal is below it"},
 	}
 }
 

@@ -179,7 +179,7 @@ func commandLayers() map[string][]string {
 		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
 		"internal/cli/plumbing": {"R", "internal/agent/api", "internal/agentsock", "internal/claudehook", "internal/cli/flags", "internal/demo", "internal/exit", "internal/interceptor", "internal/mcp", "internal/sandbox", "internal/workspace"},
 		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/labels", "internal/session", "internal/workspace", "internal/action"},
-		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/fleetcmd", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/report/receipts", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
+		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/report/receipts", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
 		"cmd/ralph":             {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
 }
@@ -222,13 +222,14 @@ func screenLayers() map[string][]string {
 // fleetLayers are work on other machines, which only the program ralph-fleet has.
 func fleetLayers() map[string][]string {
 	return map[string][]string{
-		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/labels", "internal/proc", "internal/session", "internal/text", "internal/workspace"},
-		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/clock", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/seal", "internal/fleet/tail", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace", "internal/workers"},
+		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/labels", "internal/proc", "internal/session", "internal/text", "internal/workers", "internal/workspace"},
+		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/clock", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/roster", "internal/fleet/seal", "internal/fleet/tail", "internal/fleet/transport", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace", "internal/workers"},
 		"internal/fleet/ident": {"R", "internal/git/push"},
 		"internal/fleet/clock": {},
 		"internal/fleet/offer": {"internal/agent", "internal/config", "internal/proc", "internal/workspace"},
 		"internal/fleet/place": {"R", "internal/fleetcmd", "internal/git"},
 		"internal/fleet/lease": {}, "internal/fleet/seal": {"R"},
+		"internal/fleet/roster": {"R", "internal/fleet/seal", "internal/fleetcmd", "internal/workers"}, "internal/fleet/transport": {"R"},
 		"internal/fleet/metrics": {"R", "internal/proc"},
 		"internal/fleet/note":    {"R", "internal/fleet/seal"},
 		"internal/fleet/tail":    {"R", "internal/observe/wanted", "internal/step"},

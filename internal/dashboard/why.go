@@ -43,7 +43,7 @@ func (d schedule) Iterations(s *ralph.State) int {
 	return c.MaxIterations
 }
 
-func (d schedule) Why(s *ralph.State, id ralph.TaskID) (view.Why, bool) {
+func (d schedule) Why(s *ralph.State, id ralph.TaskID, missing string) (view.Why, bool) {
 	c, err := workspace.ScheduleConfig(d.Env, s)
 	if err != nil {
 		return view.Why{}, false
@@ -52,6 +52,7 @@ func (d schedule) Why(s *ralph.State, id ralph.TaskID) (view.Why, bool) {
 	if x == nil {
 		return view.Why{}, false
 	}
+	x.Lacks(s.Task(id), missing)
 	out := view.Why{Words: x.Words, Waits: x.Waits, Ready: x.Ready, Rank: x.Rank, Score: x.Score}
 	for _, p := range screen.ScoreParts(x.Parts, c.Scoring) {
 		out.Parts = append(out.Parts, view.ScorePart{Points: p.Points, Reason: p.Reason})

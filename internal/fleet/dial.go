@@ -2,13 +2,8 @@ package fleet
 
 import (
 	"cmp"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"net"
-	"os"
-	"strings"
 
 	"go.opentelemetry.io/otel"
 	"go.temporal.io/sdk/client"
@@ -18,6 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
+	"github.com/ralph-loop/ralph/internal/fleet/transport"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/proc"
 )
@@ -30,9 +26,6 @@ type Server struct {
 	Environ []string
 	meters  *metrics.Meters // nil: nothing is counted
 }
-
-// InsecureVar allows to speak in the clear to a server on another machine.
-const InsecureVar = "RALPH_FLEET_INSECURE"
 
 func (s Server) env(name string) string { return proc.Getenv(s.Environ, name) }
 
@@ -57,59 +50,13 @@ func (s Server) options(identity string) (client.Options, seal.Sealer, error) {
 		HostPort: s.address(), Namespace: s.namespace(), Identity: identity, DataConverter: dataConverter(k),
 		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)), MetricsHandler: handler(s.meters),
 	}
-	if o.ConnectionOptions.TLS, err = s.tls(); err != nil {
+	if o.ConnectionOptions.TLS, err = transport.TLS(s.address(), s.env); err != nil {
 		return o, k, err
 	}
 	if api := s.env("TEMPORAL_API_KEY"); api != "" {
 		o.Credentials = client.NewAPIKeyStaticCredentials(api)
-		if o.ConnectionOptions.TLS == nil {
-			o.ConnectionOptions.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-		}
-	}
-	if o.ConnectionOptions.TLS == nil && !loopback(s.address()) && s.env(InsecureVar) == "" {
-		return o, k, &ralph.Refusal{
-			Why:  "the Temporal server " + s.address() + " is on another machine, and would be spoken to in the clear",
-			Hint: "set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH (mTLS), TEMPORAL_API_KEY, or TEMPORAL_TLS=true; " + InsecureVar + "=1 where the network itself is safe", Kind: ralph.ErrUsage,
-		}
 	}
 	return o, k, nil
-}
-
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// tls is nil where nothing asks for it.
-func (s Server) tls() (*tls.Config, error) {
-	cert, key, ca := s.env("TEMPORAL_TLS_CLIENT_CERT_PATH"), s.env("TEMPORAL_TLS_CLIENT_KEY_PATH"), s.env("TEMPORAL_TLS_SERVER_CA_CERT_PATH")
-	on := strings.EqualFold(s.env("TEMPORAL_TLS"), "true") || s.env("TEMPORAL_TLS") == "1"
-	if cert+key+ca == "" && !on {
-		return nil, nil
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.env("TEMPORAL_TLS_SERVER_NAME")}
-	if cert+key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificate of TEMPORAL_TLS_CLIENT_CERT_PATH and its key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	if ca != "" {
-		b, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("read TEMPORAL_TLS_SERVER_CA_CERT_PATH: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(b) {
-			return nil, fmt.Errorf("read TEMPORAL_TLS_SERVER_CA_CERT_PATH: %s holds no certificate", ca)
-		}
-	}
-	return c, nil
 }
 
 // dial connects, and says what to do where nobody answers.

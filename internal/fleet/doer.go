@@ -68,6 +68,8 @@ type Doer struct {
 	links   sync.Map                           // whether a commit has repositories inside it, by its name
 	places  *place.Places
 	tails   *tail.Tails // turns under way that people look at
+
+	gone atomic.Pointer[map[string]bool] // workers that are lost, by name
 }
 
 var _ hook.Does = (*Doer)(nil)
@@ -105,11 +107,6 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 	people := worker.New(d.client, requestQueue(d.server.queue(), d.url), worker.Options{WorkerStopTimeout: goodbye})
 	register(people)
 	people.RegisterActivityWithOptions(answerer{in.Env, in.Parts.Root, in.Journal, &d.asked}.act, activity.RegisterOptions{Name: actActivity})
-	if err := fleetcmd.ClearWaits(in.Parts.Root); err != nil {
-		d.client.Close()
-		d.server.meters.Close()
-		return nil, nil, fmt.Errorf("forget which steps waited: %w", err)
-	}
 	for _, w := range []worker.Worker{w, people} {
 		if err := w.Start(); err != nil {
 			d.client.Close()
@@ -119,7 +116,7 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 	}
 	in.Note("steps of tasks go to the workers of %s, namespace %s, by way of %s", d.server.address(), d.server.namespace(), d.url)
 	looking, stop := context.WithCancel(ctx)
-	d.places = place.New(d, in.Note, func(id ralph.TaskID, words string) error { return fleetcmd.SaveWaits(in.Parts.Root, id, words) })
+	d.places = place.New(d, in.Note)
 	var looks sync.WaitGroup
 	looks.Go(func() { d.places.Run(looking) })
 	untail, blind := d.tail(), d.onlook(ctx)
@@ -291,7 +288,7 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 		in.Queue = agentQueue(d.server.queue(), needs.Agent)
 	}
 	in.Queue = place.Queue(in.Queue, needs.Labels)
-	if m.Worker != "" && len(labels.Missing(needs.Labels, m.Labels)) == 0 {
+	if m.Worker != "" && !d.lost(m.Worker) && len(labels.Missing(needs.Labels, m.Labels)) == 0 {
 		in.Prefer = hostQueue(d.server.queue(), m.Worker)
 	}
 	specs := []string{commit + ":" + in.Ref}

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
+	"github.com/ralph-loop/ralph/internal/fleet/transport"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
@@ -124,7 +125,7 @@ func TestServerInTheClear(t *testing.T) {
 		{"[::1]:7233", nil, false},
 		{"10.0.0.5:7233", nil, true},
 		{"temporal.example:7233", nil, true},
-		{"10.0.0.5:7233", []string{InsecureVar + "=1"}, false},
+		{"10.0.0.5:7233", []string{transport.InsecureVar + "=1"}, false},
 		{"10.0.0.5:7233", []string{"TEMPORAL_TLS=true"}, false},
 		{"x.tmprl.cloud:7233", []string{"TEMPORAL_API_KEY=k"}, false},
 		{"127.0.0.1:7233", []string{seal.KeyVar + "=short"}, true},

@@ -38,9 +38,7 @@ func TestLabels(t *testing.T) {
 	l.says("coordinator", missing+l.path("hub.git")+" --agent mine --label gpu")
 	var tasks []struct{ ID string }
 	must(t, json.Unmarshal([]byte(l.ralph("query", "tasks")), &tasks))
-	if out := l.ralph("why", tasks[0].ID); !strings.Contains(out, missing) {
-		t.Errorf("why: %s", out)
-	}
+	l.until("why says it", func() bool { return strings.Contains(l.ralph("why", tasks[0].ID), missing) })
 	if out := l.ralph("fleet", "status"); !strings.Contains(out, missing) {
 		t.Errorf("status: %s", out)
 	}

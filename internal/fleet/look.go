@@ -1,15 +1,14 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -23,13 +22,13 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/lease"
+	"github.com/ralph-loop/ralph/internal/fleet/roster"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
 	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/proc"
-	"github.com/ralph-loop/ralph/internal/workers"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -99,56 +98,44 @@ func tryPush(ctx context.Context, r *git.Repo, url, name string) error {
 	return refs.Send(ctx, ":"+ref)
 }
 
-// seen is a worker as the server knows it.
-type seen struct {
-	announced
-	At time.Time `json:"last_seen"`
-}
-
-// pollers are the workers that the server has heard of in the last minutes, each as it stood last.
-func pollers(ctx context.Context, c client.Client, base string) ([]seen, error) {
+// pollers are the workers that the server has heard of in the last minutes, each as it stood last. heard is when it heard
+// of whoever has an identity.
+func pollers(ctx context.Context, c client.Client, base, identity string) (list []roster.Seen, heard time.Time, err error) {
 	there, err := c.DescribeTaskQueue(ctx, seenQueue(base), enums.TASK_QUEUE_TYPE_ACTIVITY)
 	if err != nil {
-		return nil, fmt.Errorf("ask the server for its workers: %w", err)
+		return nil, heard, fmt.Errorf("ask the server for its workers: %w", err)
 	}
-	var list []seen
 	for _, p := range there.GetPollers() {
-		s := seen{At: p.GetLastAccessTime().AsTime()}
-		if json.Unmarshal([]byte(p.GetIdentity()), &s.announced) == nil {
-			list = append(list, s)
+		at := p.GetLastAccessTime().AsTime()
+		if p.GetIdentity() == identity {
+			heard = at
+		}
+		if said, ok := roster.Of(p.GetIdentity()); ok {
+			list = append(list, roster.Seen{Said: said, At: at})
 		}
 	}
-	return newestOf(list), nil
+	return roster.Newest(list), heard, nil
 }
 
-// newestOf is each worker as it stood last: its newest start, and of that how far it is to its end. The questions of
-// one start end in no order.
-func newestOf(list []seen) []seen {
-	rank := func(s seen) int { return slices.Index([]workers.State{"", workers.Draining, workers.Ended}, s.State) }
-	newest := map[[2]string]time.Time{} // of a start
-	for _, s := range list {
-		if of := [2]string{s.Name, s.Run}; s.At.After(newest[of]) {
-			newest[of] = s.At
+// there are the workers with the time of the server, by which who is heard of no more is lost. No answer of the server
+// says its time: it is when it heard of who asks, where it tells that at once, and else that of this machine.
+func (s Server) there(ctx context.Context, c client.Client) (list []roster.Seen, now time.Time, err error) {
+	me := "look " + rand.Text()
+	asking, stop := context.WithTimeout(ctx, farewell)
+	var asked sync.WaitGroup
+	asked.Go(func() { _ = knock(asking, c, s, me) })
+	defer asked.Wait()
+	defer stop()
+	for {
+		if list, now, err = pollers(ctx, c, s.queue(), me); err != nil || !now.IsZero() {
+			return list, now, err
+		}
+		select {
+		case <-asking.Done():
+			return list, time.Now(), nil
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	for i, s := range list {
-		list[i].At = newest[[2]string{s.Name, s.Run}]
-	}
-	slices.SortFunc(list, func(a, b seen) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), b.At.Compare(a.At), strings.Compare(a.Run, b.Run), rank(b)-rank(a))
-	})
-	return slices.CompactFunc(list, func(a, b seen) bool { return a.Name == b.Name })
-}
-
-// wrong is why a worker gets no steps of this version and this key.
-func (s seen) wrong(key, version string) (out []string) {
-	if s.Revision != revision() {
-		out = append(out, "is another version of ralph and gets no steps of this one: install "+version+" there")
-	}
-	if s.Key != key {
-		out = append(out, "has another "+seal.KeyVar+" than this machine")
-	}
-	return out
 }
 
 // underWay are the steps that are carried out or wait.
@@ -180,10 +167,7 @@ func underWay(ctx context.Context, c client.Client, s Server, k seal.Sealer) ([]
 
 // lastWorker is who carries an activity out, or did so last; "" for nobody yet.
 func lastWorker(p *workflow.PendingActivityInfo) string {
-	var who announced
-	if json.Unmarshal([]byte(p.GetLastWorkerIdentity()), &who) != nil {
-		return ""
-	}
+	who, _ := roster.Of(p.GetLastWorkerIdentity())
 	return who.Name
 }
 
@@ -263,15 +247,12 @@ func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (f
 	}
 	defer c.Close()
 	v := fleetcmd.View{Address: s.address(), Namespace: s.namespace()}
-	list, err := pollers(ctx, c, s.queue())
+	list, now, err := s.there(ctx, c)
 	if err != nil {
 		return v, err
 	}
-	for _, w := range list {
-		if w.State != workers.Ended {
-			v.Workers = append(v.Workers, w.view(k, env.Version))
-		}
-	}
+	all, ready := reader(k, env.Version).Views(list, now, heard)
+	v.Workers = append(v.Workers, all...)
 	if v.Coordinators, err = coordinators(ctx, c, s, func(ctx context.Context, id string) (lease.Tenure, error) { return holder(ctx, c, id) }); err != nil {
 		return v, err
 	}
@@ -280,15 +261,15 @@ func (p Program) Look(ctx context.Context, env workspace.Env, at fleetcmd.At) (f
 	}
 	for i, x := range v.Steps {
 		if x.Waits {
-			v.Steps[i].Missing = x.Needs.Missing(v.Workers)
+			v.Steps[i].Missing = x.Needs.Missing(ready)
 		}
 	}
 	return v, nil
 }
 
-// view is a worker for whoever looks from here, with why it gets no steps of this version and this key.
-func (s seen) view(k seal.Sealer, version string) fleetcmd.Worker {
-	return fleetcmd.Worker{Name: s.Name, State: string(s.State), Agents: s.Agents, Labels: s.Labels, Slots: s.Slots, Version: s.Version, Versions: s.Versions, Pid: s.Pid, Seen: s.At, Run: s.Run, Wrong: s.wrong(k.Fingerprint(), version)}
+// reader is who looks from here, with a key.
+func reader(k seal.Sealer, version string) roster.Reader {
+	return roster.Reader{Key: k.Fingerprint(), Revision: revision(), Version: version}
 }
 
 // Ask implements fleetcmd.Fleet: it drains or tries one worker.

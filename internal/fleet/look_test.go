@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/ralph-loop/ralph/internal/fleet/lease"
-	"github.com/ralph-loop/ralph/internal/workers"
 )
 
 // pages is a server that lists workflows one a page.
@@ -59,24 +57,5 @@ func TestCoordinatorThatIsTooOld(t *testing.T) {
 	}
 	if !strings.Contains(list[0].Wrong, "older than this one") || !strings.Contains(list[1].Wrong, "deadline exceeded") || list[2].Who != "ada" || list[2].Wrong != "" {
 		t.Errorf("%+v", list)
-	}
-}
-
-// A worker is as its newest start stands, however the server orders what it was asked by it.
-func TestWorkersAsTheyStoodLast(t *testing.T) {
-	t.Parallel()
-	at := func(name, run string, state workers.State, s int) seen {
-		return seen{announced: announced{Name: name, Run: run, State: state}, At: time.Unix(int64(s), 0)}
-	}
-	got := ""
-	for _, s := range newestOf([]seen{
-		at("b", "1", "", 9), at("a", "1", workers.Draining, 5), at("a", "1", "", 7), // its last question ended after it said so
-		at("c", "1", workers.Ended, 8), at("c", "2", "", 12), at("c", "1", workers.Draining, 9), // it was started again
-		at("d", "1", workers.Draining, 3), at("d", "1", workers.Ended, 4), at("d", "1", "", 2),
-	}) {
-		got += fmt.Sprintf("%s %s %s %d\n", s.Name, s.Run, s.State, s.At.Unix())
-	}
-	if want := "a 1 draining 7\nb 1  9\nc 2  12\nd 1 ended 4\n"; got != want {
-		t.Errorf("%s, want\n%s", got, want)
 	}
 }

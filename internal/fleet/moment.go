@@ -89,13 +89,13 @@ func (o *onlooker) look(ctx context.Context) {
 func (o *onlooker) see(ctx context.Context) (*workers.Moment, error) {
 	d := o.d
 	now, ahead := time.Now(), d.hold.clock() // before the server's
-	list, err := pollers(ctx, d.client, d.server.queue())
+	list, _, err := pollers(ctx, d.client, d.server.queue(), "")
 	if err != nil {
 		return nil, err
 	}
 	var seen []workers.Worker
 	for _, w := range list {
-		seen = append(seen, w.worker(d.seal.Fingerprint(), d.in.Env.Version))
+		seen = append(seen, reader(d.seal, d.in.Env.Version).Worker(w))
 	}
 	steps, slack, err := o.underWay(ctx, now)
 	if err != nil {
@@ -105,16 +105,25 @@ func (o *onlooker) see(ctx context.Context) (*workers.Moment, error) {
 		At: now, Until: now.Add(2 * d.beat), Pid: os.Getpid(), Address: d.server.address(), Namespace: d.server.namespace(), Queue: d.server.queue(),
 		Workers: o.judge.Look(now.Add(-ahead), d.beat+slack, seen, steps), Steps: []workers.Step{},
 	}
-	for i := range m.Workers { // by this clock, like all that is shown
-		m.Workers[i].Heard = m.Workers[i].Heard.Add(ahead)
+	gone := map[string]bool{}
+	for i, w := range m.Workers { // by this clock, like all that is shown
+		m.Workers[i].Heard = w.Heard.Add(ahead)
+		gone[w.Name] = w.State == workers.Lost
 	}
+	d.gone.Store(&gone)
 	for _, s := range steps {
 		if s.Mine {
-			s.Since = s.Since.Add(ahead)
+			s.Since, s.Missing = s.Since.Add(ahead), d.places.Missing(s.ID)
 			m.Steps = append(m.Steps, s)
 		}
 	}
 	return m, nil
+}
+
+// lost reports whether a worker was lost when it was looked last: what it has is not waited for.
+func (d *Doer) lost(name string) bool {
+	gone := d.gone.Load()
+	return gone != nil && (*gone)[name]
 }
 
 // underWay are all steps of the fleet that are under way. slack is how much older than a look what is known of one
@@ -185,41 +194,43 @@ func ask(ctx context.Context, c client.Client, x *workers.Step) error {
 	return nil
 }
 
-// worker is what a worker has said of itself, for whoever looks from here.
-func (s seen) worker(key, version string) workers.Worker {
-	w := workers.Worker{Name: s.Name, State: s.State, Agents: s.Agents, Labels: s.Labels, Slots: s.Slots, Version: s.Version, Heard: s.At}
-	if w.State == "" {
-		w.State = workers.Ready
-	}
-	w.Wrong = s.wrong(key, version)
-	return w
-}
-
-// stands says how a worker that is about to end stands, where it was seen last. It is a question for work
-// under another identity: nothing is ever to be done there.
-func (w *Worker) stands(ctx context.Context, me announced, state workers.State) {
+// stands says how a worker stands. It is a question for work that nobody has: nothing is ever to be done there, and the
+// server tells all who ask which workers have put it, and when.
+func (w *Worker) stands(ctx context.Context, state workers.State) {
+	me := w.me
 	me.State = state
-	identity, err := json.Marshal(me)
+	identity, err := me.Identity()
 	if err != nil {
 		return
 	}
-	_, _ = w.client.WorkflowService().PollActivityTaskQueue(ctx, &workflowservice.PollActivityTaskQueueRequest{
-		Namespace: w.server.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: seenQueue(w.server.queue())}, Identity: string(identity),
-	})
+	_ = knock(ctx, w.client, w.server, identity)
 }
 
-// leaving says that the worker drains, until it is ended; then that it has ended.
-func (w *Worker) leaving(ctx context.Context) (end func()) {
+// knock asks for work that there is not, until ctx is over or the server has had enough of it.
+func knock(ctx context.Context, c client.Client, s Server, identity string) error {
+	_, err := c.WorkflowService().PollActivityTaskQueue(ctx, &workflowservice.PollActivityTaskQueueRequest{
+		Namespace: s.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: seenQueue(s.queue())}, Identity: identity,
+	})
+	return err
+}
+
+// appear says again and again that the worker is there, also while all its slots are busy, and that it drains once it
+// does, until it is ended; then that it has ended.
+func (w *Worker) appear(ctx context.Context) (end func()) {
 	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
 	done.Go(func() {
 		for asking.Err() == nil {
-			once, cancel := context.WithTimeout(asking, time.Minute)
-			w.stands(once, w.me, workers.Draining)
+			begin, state, until := time.Now(), workers.State(""), w.asked
+			if w.asked.Err() != nil {
+				state, until = workers.Draining, asking
+			}
+			once, cancel := context.WithTimeout(until, appears)
+			w.stands(once, state)
 			cancel()
 			select {
-			case <-asking.Done():
-			case <-time.After(pause):
+			case <-until.Done():
+			case <-time.After(appears/2 - time.Since(begin)): // the server answers before it would be late
 			}
 		}
 	})
@@ -228,9 +239,12 @@ func (w *Worker) leaving(ctx context.Context) (end func()) {
 		done.Wait()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer cancel()
-		w.stands(last, w.me, workers.Ended)
+		w.stands(last, workers.Ended)
 	}
 }
+
+// appears is how often a worker says that it is there, at least.
+const appears = 5 * time.Second
 
 // farewell is how long the last word waits for an answer that does not come: the server refuses less than two seconds.
 const farewell = 2500 * time.Millisecond

@@ -150,11 +150,11 @@ func stale(there *workflowservice.DescribeWorkflowExecutionResponse, k seal.Seal
 
 // Workers implements place.Server.
 func (d *Doer) Workers(ctx context.Context) ([]fleetcmd.Worker, error) {
-	there, err := pollers(ctx, d.client, d.server.queue())
+	there, _, err := pollers(ctx, d.client, d.server.queue(), "")
 	list := []fleetcmd.Worker{}
 	for _, w := range there {
-		if w.State == "" { // else it takes no more steps
-			list = append(list, w.view(d.seal, d.in.Env.Version))
+		if w.State == "" && !d.lost(w.Name) { // else it takes no more steps
+			list = append(list, reader(d.seal, d.in.Env.Version).View(w))
 		}
 	}
 	return list, err

@@ -20,6 +20,42 @@ const untilTold = `  - when: {stage: build}
       - signal: COMPLETE
 `
 
+// A worker that waits and is killed is lost within seconds, as it said often that it is there: whoever looks hears since
+// when, and the steps that only it could take wait no more without a word. The server tells of it for minutes.
+func TestIdleWorkerThatIsKilled(t *testing.T) {
+	l := newLand(t, "", 1)
+	l.playsFor("100ms")
+	b, err := os.ReadFile(l.path("work/ralph/config.yaml"))
+	must(t, err)
+	l.write("work/ralph/config.yaml", string(b)+"fleet: {labels: [gpu]}\n")
+	l.run(l.path("work"), "git", "commit", "-qam", "ask for a label")
+	l.worker("w1", "--label", "gpu")
+	l.until("w1 is seen", func() bool { return strings.Contains(l.ralph("fleet", "workers"), "w1 ") })
+	killed := time.Now()
+	l.kill("w1")
+	l.until("it is lost", func() bool { return strings.Contains(l.ralph("fleet", "workers"), ", lost since ") })
+	if quiet := time.Since(killed); quiet > time.Minute {
+		t.Errorf("it is lost after %s", quiet)
+	}
+	l.coordinator()
+	const missing = "no worker; start one that has: ralph worker --repo "
+	l.says("coordinator", missing+l.path("hub.git")+" --agent mine --label gpu")
+	l.until("status says it", func() bool { return strings.Contains(l.ralph("fleet", "status"), missing) })
+	l.until("status of the repository says it", func() bool {
+		said := l.ralph("status")
+		return strings.Contains(said, missing) && strings.Contains(said, "w1 lost, not heard of since ")
+	})
+	if out, err := l.command(l.path("work"), "ralph", "fleet", "doctor").CombinedOutput(); err == nil || !strings.Contains(string(out), "miss  w1: it is lost since ") {
+		t.Errorf("doctor: %v, %s", err, out)
+	}
+	l.worker("w2", "--label", "gpu")
+	l.says("coordinator", "Session summary")
+	must(t, l.outcome("coordinator"))
+	l.stop("w2")
+	l.holds(1)
+	l.alone()
+}
+
 // While agents are at work on other machines, `ralph status` and the file of the moment say where, how the workers stand, and
 // `ralph fleet status` who has the lease. A worker that is drained says so and ends; one that is killed is lost. Once
 // a step has ended the journal says where it was carried out, and the file goes with the coordinator.

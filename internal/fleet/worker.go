@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -23,12 +22,12 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleet/clock"
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
 	"github.com/ralph-loop/ralph/internal/fleet/offer"
+	"github.com/ralph-loop/ralph/internal/fleet/roster"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleet/tail"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/text"
-	"github.com/ralph-loop/ralph/internal/workers"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -43,7 +42,7 @@ type Worker struct {
 	drain  context.CancelFunc // takes no more steps
 	asked  context.Context    // over once it is to end
 	hands  chan struct{}      // one for each slot
-	me     announced
+	me     roster.Said
 
 	work context.Context // of steps: over once they are to end at once
 
@@ -62,25 +61,6 @@ type newest struct {
 	number  int64
 	journal string
 }
-
-// announced is what a worker says of itself, as its identity at the server.
-type announced struct {
-	Name     string   `json:"name"`
-	Agents   []string `json:"agents"`
-	Slots    int      `json:"slots"`
-	Version  string   `json:"version"`
-	Revision string   `json:"revision"`
-	Key      string   `json:"key"` // a fingerprint
-	Pid      int      `json:"pid"`
-	Labels   []string `json:"labels,omitempty"`
-	Run      string   `json:"run,omitempty"` // no other start of it has the same
-
-	Versions map[string]string `json:"agent_versions,omitempty"` // by agent
-	State    workers.State     `json:"state,omitempty"`          // "": it takes steps
-}
-
-// mostSaid bounds what a worker says of itself: the server takes no more.
-const mostSaid = 1000
 
 // Worker implements fleetcmd.Fleet: it works until ctx ends, or it is drained.
 func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.WorkerOptions) error {
@@ -111,7 +91,7 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 	if err := proc.AdoptOrphans(); err != nil {
 		return fmt.Errorf("become the parent of what agents leave behind: %w", err)
 	}
-	me := announced{Name: o.Name, Agents: w.o.Agents, Slots: o.Slots, Version: env.Version, Revision: revision(), Pid: os.Getpid(), Labels: o.Labels, Run: rand.Text()[:10], Versions: offer.Versions(ctx, env, o.Home, w.o.Agents)}
+	me := roster.Said{Name: o.Name, Agents: w.o.Agents, Slots: o.Slots, Version: env.Version, Revision: revision(), Pid: os.Getpid(), Labels: o.Labels, Run: rand.Text()[:10], Every: int(appears / time.Second), Versions: offer.Versions(ctx, env, o.Home, w.o.Agents)}
 	k, err := seal.New(w.server.env(seal.KeyVar))
 	if err != nil {
 		return err
@@ -125,14 +105,11 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 	if err := w.server.meters.Slots(o.Slots, func() int { return len(w.hands) }); err != nil {
 		return err
 	}
-	identity, err := json.Marshal(me)
+	identity, err := me.Identity()
 	if err != nil {
 		return err
 	}
-	if len(identity) > mostSaid {
-		return &ralph.Refusal{Why: fmt.Sprintf("the name, agents and labels of this worker take %d bytes, and the server takes %d", len(identity), mostSaid), Hint: "give it fewer or shorter ones: --label, --agent", Kind: ralph.ErrUsage}
-	}
-	if w.client, w.seal, err = w.server.dial(string(identity)); err != nil {
+	if w.client, w.seal, err = w.server.dial(identity); err != nil {
 		return err
 	}
 	defer w.client.Close()
@@ -180,19 +157,14 @@ func (w *Worker) run(ctx context.Context) error {
 	control.RegisterActivityWithOptions(w.drained, activity.RegisterOptions{Name: drainActivity})
 	control.RegisterActivityWithOptions(w.listen, activity.RegisterOptions{Name: listenActivity})
 	control.RegisterActivityWithOptions(w.tail, activity.RegisterOptions{Name: tailActivity})
-	seen := worker.New(w.client, seenQueue(base), worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 1})
-	seen.RegisterActivityWithOptions(w.probe, activity.RegisterOptions{Name: probeActivity})
-	open := []worker.Worker{control, seen}
-	for i, n := range open {
-		if err := n.Start(); err != nil {
-			w.stop(open[:i]...)
-			return fmt.Errorf("read the queues of the fleet at %s: %w", w.server.address(), err)
-		}
+	if err := control.Start(); err != nil {
+		w.stop()
+		return fmt.Errorf("read the queues of the fleet at %s: %w", w.server.address(), err)
 	}
+	defer w.appear(ctx)()
 	w.say("worker %s: %s, agents %s, labels %s, for %s at %s (namespace %s)", w.o.Name, text.Count(w.o.Slots, "slot"), strings.Join(w.o.Agents, ", "), strings.Join(w.o.Labels, ", "), strings.Join(w.o.Repos, ", "), w.server.address(), w.server.namespace())
 	<-asked.Done()
 	w.say("takes no more steps; %s under way", text.Count(len(w.hands), "step"))
-	defer w.leaving(ctx)()
 	limit := time.AfterFunc(w.o.Drain, cut)
 	defer limit.Stop()
 	hard := make(chan struct{})
@@ -204,7 +176,7 @@ func (w *Worker) run(ctx context.Context) error {
 		case <-hard:
 		}
 	}()
-	w.stop(open...)
+	w.stop(control)
 	close(hard)
 	w.say("ended")
 	return nil

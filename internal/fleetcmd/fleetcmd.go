@@ -24,6 +24,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/workers"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -99,7 +100,7 @@ type Coordinator struct {
 // Worker is one worker.
 type Worker struct {
 	Name    string    `json:"name"`
-	State   string    `json:"state,omitempty"` // "draining": it takes no more steps
+	State   string    `json:"state,omitempty"` // "draining": it takes no more steps; "lost": nothing was heard of it for too long
 	Agents  []string  `json:"agents"`
 	Labels  []string  `json:"labels,omitempty"` // none: it is older than labels
 	Slots   int       `json:"slots"`
@@ -298,7 +299,11 @@ func ShowWorkers(w io.Writer, list []Worker, now time.Time) {
 	}
 	for _, x := range list {
 		state := ""
-		if x.State != "" {
+		switch x.State {
+		case "":
+		case string(workers.Lost):
+			state = ", lost since " + x.Seen.Local().Format(time.DateTime)
+		default:
 			state = ", " + text.Visible(x.State)
 		}
 		fmt.Fprintf(w, "  %-16s %s, %s, ralph %s, seen %s ago%s\n", text.Visible(x.Name), text.Count(x.Slots, "slot"), text.Visible(x.offers()), text.Visible(x.Version), now.Sub(x.Seen).Round(time.Second), state)
@@ -320,7 +325,14 @@ func Examine(ctx context.Context, f Fleet, env workspace.Env, at At, v View, nee
 	if bad {
 		fmt.Fprintf(env.Stdout, "miss  no worker has been seen -> ralph worker --repo %s\n", text.Visible(url))
 	}
+	var there []Worker
 	for _, w := range v.Workers {
+		if w.State == string(workers.Lost) { // it would only be waited for
+			bad = true
+			fmt.Fprintf(env.Stdout, "miss  %s: it is lost since %s -> start it again on its machine, or look there\n", text.Visible(w.Name), w.Seen.Local().Format(time.DateTime))
+			continue
+		}
+		there = append(there, w)
 		a, err := f.Ask(ctx, env, at, Ask{Worker: w.Name, Repo: url})
 		wrong := slices.Concat(w.Wrong, a.Wrong)
 		if err != nil {
@@ -336,7 +348,7 @@ func Examine(ctx context.Context, f Fleet, env workspace.Env, at At, v View, nee
 	}
 	said := map[string]bool{"": true}
 	if len(v.Workers) > 0 {
-		if words := needs.Missing(v.Workers); words != "" {
+		if words := needs.Missing(there); words != "" {
 			bad, said[words] = true, true
 			fmt.Fprintf(env.Stdout, "miss  fleet.labels: %s\n", text.OneLine(words))
 		}

@@ -1,18 +1,11 @@
 package fleetcmd
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/labels"
-	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Needs is what a worker must have to carry out a step.
@@ -96,49 +89,4 @@ func (n Needs) command() string {
 		}
 	}
 	return c
-}
-
-// waitsFile says why the step of a task waits for a worker, as its coordinator saw it last.
-func waitsFile(root string, id ralph.TaskID) string {
-	return filepath.Join(root, "ralph/.state/fleet", strings.ReplaceAll(string(id), ":", "-")+".waits")
-}
-
-// SaveWaits keeps why the step of a task waits, for `ralph why`; "": it waits no more.
-func SaveWaits(root string, id ralph.TaskID, words string) error {
-	name := waitsFile(root, id)
-	if words == "" {
-		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	b, err := json.Marshal(words)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(name), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(name, b, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("keep why %s waits: %w", id, err)
-	}
-	return nil
-}
-
-// Waits is what SaveWaits kept. It says something only while an engine is at work.
-func Waits(root string, id ralph.TaskID) string {
-	var words string
-	if b, err := os.ReadFile(waitsFile(root, id)); err != nil || json.Unmarshal(b, &words) != nil {
-		return ""
-	}
-	return text.OneLine(words)
-}
-
-// ClearWaits forgets what a coordinator that was killed had kept.
-func ClearWaits(root string) error {
-	list, err := filepath.Glob(filepath.Join(root, "ralph/.state/fleet/*.waits"))
-	for _, name := range list {
-		err = errors.Join(err, os.Remove(name))
-	}
-	return err
 }

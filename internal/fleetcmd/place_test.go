@@ -1,8 +1,6 @@
 package fleetcmd
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,32 +63,12 @@ func TestShowLabels(t *testing.T) {
 	var b strings.Builder
 	now := time.Date(2026, 11, 26, 20, 0, 0, 0, time.UTC)
 	Show(&b, View{
-		Workers: []Worker{{Name: "a", Agents: []string{"claude", "mine"}, Versions: map[string]string{"claude": "2.1.0"}, Labels: []string{"gpu", "os=linux"}, Slots: 2, Version: "v1", Seen: now}},
+		Workers: []Worker{{Name: "b", State: "lost", Seen: now.Local().Add(-time.Minute)}, {Name: "a", Agents: []string{"claude", "mine"}, Versions: map[string]string{"claude": "2.1.0"}, Labels: []string{"gpu", "os=linux"}, Slots: 2, Version: "v1", Seen: now}},
 		Steps:   []Step{{Task: "t-1", Waits: true, Since: now.Add(-time.Minute), Missing: "no worker has the label tpu; start one"}},
 	}, now)
-	for _, want := range []string{"2 slots, claude 2.1.0, mine, ralph v1", "labels gpu, os=linux", "t-1  waits for a worker, for 1m0s: no worker has the label tpu; start one\n"} {
+	for _, want := range []string{"2 slots, claude 2.1.0, mine, ralph v1", "labels gpu, os=linux", ", lost since " + now.Local().Add(-time.Minute).Format(time.DateTime) + "\n", "t-1  waits for a worker, for 1m0s: no worker has the label tpu; start one\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
-	}
-}
-
-// Why a step waits is kept until it does no more, or the next coordinator begins.
-func TestWaits(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	for _, words := range []string{"", "nobody has it", "there is no worker", "", "nobody has it"} {
-		if err := SaveWaits(root, "t:1", words); err != nil || Waits(root, "t:1") != words {
-			t.Errorf("%v, %q, want %q", err, Waits(root, "t:1"), words)
-		}
-	}
-	if got := Waits(root, "t-2"); got != "" {
-		t.Errorf("of another task: %q", got)
-	}
-	if err := ClearWaits(root); err != nil || Waits(root, "t:1") != "" {
-		t.Errorf("cleared: %v, %q", err, Waits(root, "t:1"))
-	}
-	if left, err := os.ReadDir(filepath.Join(root, "ralph/.state/fleet")); err != nil || len(left) != 0 {
-		t.Errorf("left: %v, %v", left, err)
 	}
 }

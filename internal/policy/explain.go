@@ -50,6 +50,16 @@ func Explain(s *ralph.State, id ralph.TaskID, c Config, now time.Time) *Explanat
 	return x
 }
 
+// Lacks adds that the step of the task waits for a worker of a fleet that there is not: what is missing, and what to do;
+// "" for nothing. No state knows of workers: whoever shows an explanation knows it of the moment.
+func (x *Explanation) Lacks(t *ralph.Task, missing string) {
+	if missing == "" || t == nil || t.Run.InFlight == 0 {
+		return
+	}
+	x.Waits = append(x.Waits, "a worker: "+missing)
+	x.Words = "its " + t.Counted() + " waits for a worker: " + missing
+}
+
 func (x *Explanation) active(s *ralph.State, t *ralph.Task, c Config, now time.Time) {
 	if g := s.ApprovalOf(t.ID); g != nil {
 		x.Waits = append(x.Waits, fmt.Sprintf("your answer to %s: %s", g.ID, g.Text))

@@ -219,6 +219,23 @@ func TestExplainScore(t *testing.T) {
 	}
 }
 
+// A step that no worker of a fleet can take is said in the words that are handed in; what waits for nobody is not.
+func TestExplainWhatNoWorkerHas(t *testing.T) {
+	t.Parallel()
+	b := parallelOn(t, parallelSettings(), task("a", at(2, "1")), task("b", func(x *ralph.Task) {
+		at(3, "1")(x)
+		x.Run.InFlight = 7
+	}))
+	for id, want := range map[ralph.TaskID]string{"a": "it is at work in slot 2, iteration 1", "b": "its iteration waits for a worker: no worker has the label gpu; start one"} {
+		x := policy.Explain(&b.s, id, b.c, b.now)
+		x.Lacks(b.s.Task(id), "no worker has the label gpu; start one")
+		x.Lacks(b.s.Task(id), "")
+		if x.Words != want || len(x.Waits) > 0 != (id == "b") {
+			t.Errorf("%s: %q, %q", id, x.Words, x.Waits)
+		}
+	}
+}
+
 // What the scheduler does next is what is explained as next, and only tasks of the
 // plan are explained.
 func TestExplainIsWhatHappens(t *testing.T) {

@@ -245,9 +245,9 @@ func TestSearch(t *testing.T) {
 // scored is a scheduler with an opinion.
 type scored struct{ list []web.Scored }
 
-func (x scored) Ready(*ralph.State) []web.Scored               { return x.list }
-func (scored) Why(*ralph.State, ralph.TaskID) (view.Why, bool) { return view.Why{}, false }
-func (scored) Iterations(*ralph.State) int                     { return 0 }
+func (x scored) Ready(*ralph.State) []web.Scored                       { return x.list }
+func (scored) Why(*ralph.State, ralph.TaskID, string) (view.Why, bool) { return view.Why{}, false }
+func (scored) Iterations(*ralph.State) int                             { return 0 }
 
 // B-047: what would start next is on the overview, with its score.
 func TestOverviewSaysWhatIsNext(t *testing.T) {

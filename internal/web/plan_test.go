@@ -54,8 +54,8 @@ type planSchedule struct{ ready []web.Scored }
 
 func (p planSchedule) Ready(*ralph.State) []web.Scored { return p.ready }
 func (p planSchedule) Iterations(*ralph.State) int     { return 25 }
-func (p planSchedule) Why(_ *ralph.State, id ralph.TaskID) (view.Why, bool) {
-	return view.Why{Words: "because of " + string(id), Waits: []string{"rain"}, Score: 7, Parts: []view.ScorePart{{Points: 7, Reason: "of its name"}}}, true
+func (p planSchedule) Why(_ *ralph.State, id ralph.TaskID, missing string) (view.Why, bool) {
+	return view.Why{Words: "because of " + string(id) + missing, Waits: []string{"rain"}, Score: 7, Parts: []view.ScorePart{{Points: 7, Reason: "of its name"}}}, true
 }
 
 // planAt asks for an address of a dashboard of this state.

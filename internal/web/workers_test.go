@@ -36,7 +36,7 @@ func onFleet() *fleetSource {
 			{Name: "old", State: workers.Ready, Slots: 2, Version: "v0.8.0", Heard: now, Wrong: []string{"is another version of ralph"}},
 			{Name: "south", State: workers.Lost, Agents: []string{"claude"}, Slots: 2, Version: "v0.9.0", Heard: now.Add(-90 * time.Second)},
 		},
-		Steps: []workers.Step{{Task: "t-c", Worker: "north"}, {Task: "t-d", Attempt: 2, Trouble: "no room on <disk>"}},
+		Steps: []workers.Step{{Task: "t-c", Worker: "north"}, {Task: "t-d", Attempt: 2, Trouble: "no room on <disk>"}, {Task: "t-a", Missing: "no worker has the label <tpu>; start one"}},
 	}}}}
 }
 
@@ -49,7 +49,7 @@ func TestOverviewShowsWorkers(t *testing.T) {
 	wantAll(t, body, "slot 1 · Claude · on north", `Workers <span class="count">4</span>`, "2 of 8 slots busy",
 		`data-status="ok">ready</span> <strong class="mono">north</strong>`, "1 of 4 slots busy · claude, <b> · gpu · ralph v0.9.0", `data-status="held">draining</span> <strong class="mono">east</strong>`,
 		`data-status="red">lost</span> <strong class="mono">south</strong>`, "not heard of since", `data-status="warn">gets no steps</span>`, "It is another version of ralph",
-		"waits for a worker, attempt 2; before: no room on <disk>", `action="/do/drain"`)
+		"waits for a worker, attempt 2; before: no room on <disk>", "waits for a worker: no worker has the label <tpu>; start one", `action="/do/drain"`)
 	if n := strings.Count(body, `action="/do/drain"`); n != 2 { // north and old
 		t.Errorf("%d workers can be drained", n)
 	}
@@ -59,6 +59,18 @@ func TestOverviewShowsWorkers(t *testing.T) {
 		if strings.Contains(body, "Workers <span") || strings.Contains(body, "on north") || strings.Contains(body, "/do/drain") {
 			t.Errorf("%s the overview shows workers", name)
 		}
+	}
+}
+
+// The page of a task whose step no worker can take says why with the words of all others.
+func TestTaskSaysWhatNoWorkerHas(t *testing.T) {
+	t.Parallel()
+	source := onFleet()
+	opt := web.Options{Source: source, Backend: source, Schedule: planSchedule{}}
+	_, body := planAt(t, opt, source.state, "/task/t-a")
+	wantAll(t, body, "because of t-ano worker has the label <tpu>; start one")
+	if _, body := planAt(t, opt, source.state, "/task/t-d"); strings.Contains(body, "tpu") {
+		t.Error("what another task lacks is shown")
 	}
 }
 

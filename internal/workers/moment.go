@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // File is where a coordinator writes down what it knows of this moment, relative to the repository. It is no fact:
@@ -38,6 +39,8 @@ type Worker struct {
 	Version string    `json:"version"`
 	Heard   time.Time `json:"last_heard"`
 	Wrong   []string  `json:"wrong,omitempty"` // why it gets no steps
+
+	Every time.Duration `json:"-"` // how often it lets hear of itself; 0: it is older, and asks for steps once a minute
 }
 
 // State is how a worker stands.
@@ -67,6 +70,7 @@ type Step struct {
 	Since   time.Time    `json:"since"`
 	Attempt int          `json:"attempt,omitempty"`
 	Trouble string       `json:"trouble,omitempty"` // why the attempt before did not work out
+	Missing string       `json:"missing,omitempty"` // what no worker has that it asks for, and how to start one that has
 	Quiet   bool         `json:"-"`                 // the trouble was that nothing was heard of who carried it out
 	Heard   time.Time    `json:"-"`                 // the last word of who carries it out
 	Mine    bool         `json:"-"`                 // it is of this coordinator
@@ -93,6 +97,15 @@ func (m *Moment) Where(task ralph.TaskID) string {
 	default:
 		return "on " + s.Worker
 	}
+}
+
+// Missing says of the step of a task which waits what no worker has that it asks for, and how to start one that has: "" for
+// nothing, and for this machine.
+func (m *Moment) Missing(task ralph.TaskID) string {
+	if s := m.Of(task); s != nil && s.Worker == "" {
+		return text.OneLine(s.Missing)
+	}
+	return ""
 }
 
 // Drainable are the names of workers that take steps.
@@ -124,16 +137,28 @@ func (m *Moment) Same(other *Moment) bool {
 		return a.Name == b.Name && a.State == b.State && a.Slots == b.Slots && a.Busy == b.Busy && a.Version == b.Version &&
 			slices.Equal(a.Agents, b.Agents) && slices.Equal(a.Labels, b.Labels) && slices.Equal(a.Wrong, b.Wrong)
 	}) && slices.EqualFunc(m.Steps, other.Steps, func(a, b Step) bool {
-		return a.Task == b.Task && a.Worker == b.Worker && a.Attempt == b.Attempt && a.Trouble == b.Trouble
+		return a.Task == b.Task && a.Worker == b.Worker && a.Attempt == b.Attempt && a.Trouble == b.Trouble && a.Missing == b.Missing
 	})
 }
 
 const (
-	// waits is how long nothing may be heard of a worker without a step: it asks for one once a minute.
+	// waits is how long nothing may be heard of an older worker without a step: it asks for one once a minute.
 	waits = 75 * time.Second
+	// missed is how many of its words in a row may not be heard.
+	missed = 3
 	// forget is how long a worker that was lost is told of.
 	forget = time.Hour
 )
+
+// Gone reports whether nothing was heard of the worker for so long that it is taken for lost. beat is how long nothing may
+// be heard of one at least.
+func (w Worker) Gone(now time.Time, beat time.Duration) bool {
+	most := waits
+	if w.Every > 0 {
+		most = max(beat, missed*w.Every)
+	}
+	return now.Sub(w.Heard) > most
+}
 
 // Judge says how workers stand, by what is heard of them. The zero Judge has heard of none.
 type Judge struct {
@@ -144,7 +169,7 @@ type Judge struct {
 
 // Look takes in what is heard at a moment: the workers that have asked for steps, with when (Heard), and all steps under
 // way. beat is how long nothing may be heard of who has a step. A worker is lost when its step was taken from it for
-// that, or when it has not asked for steps for longer than it would take to; and no more once it is heard of again.
+// that, or when it has not let hear of itself for longer than it would take to; and no more once it is heard of again.
 func (j *Judge) Look(now time.Time, beat time.Duration, seen []Worker, steps []Step) []Worker {
 	if j.known == nil {
 		j.known, j.had, j.gone = map[string]Worker{}, map[string]string{}, map[string]bool{}
@@ -201,7 +226,7 @@ func (j *Judge) list(now time.Time, beat time.Duration) []Worker {
 			delete(j.known, name)
 			delete(j.gone, name)
 			continue
-		case j.gone[name] && quiet >= beat, quiet > waits:
+		case j.gone[name] && quiet >= beat, w.Gone(now, beat):
 			w.State = Lost
 		}
 		out = append(out, w)

@@ -17,6 +17,11 @@ func TestHowWorkersStand(t *testing.T) {
 	asked := func(name string, s int, state workers.State) workers.Worker {
 		return workers.Worker{Name: name, State: state, Slots: 2, Heard: at(s)}
 	}
+	often := func(name string, s int) workers.Worker {
+		w := asked(name, s, workers.Ready)
+		w.Every = 5 * time.Second
+		return w
+	}
 	on := func(id, name string, s int) workers.Step { return workers.Step{ID: id, Worker: name, Heard: at(s)} }
 	type look struct {
 		at    int
@@ -33,6 +38,12 @@ func TestHowWorkersStand(t *testing.T) {
 			{410, []workers.Worker{asked("a", 409, workers.Ready)}, nil, "a ready 0"},
 			{430, nil, nil, "a ready 0"},
 			{5000, nil, nil, ""},
+		},
+		"one that says every five seconds that it is there": {
+			{1, []workers.Worker{often("a", 0)}, nil, "a ready 0"},
+			{15, []workers.Worker{often("a", 0)}, nil, "a ready 0"},
+			{16, []workers.Worker{often("a", 0)}, nil, "a lost 0"}, // the server knows it for minutes
+			{17, []workers.Worker{often("a", 17)}, nil, "a ready 0"},
 		},
 		"one that works is heard of by its step": {
 			{1, []workers.Worker{asked("a", 0, workers.Ready)}, []workers.Step{on("s", "a", 1)}, "a ready 1"},
@@ -106,6 +117,15 @@ func TestWhereAStepIs(t *testing.T) {
 	}
 	if busy, all := m.Slots(); busy != 4 || all != 6 || m.Workers[0].Free() != 1 || m.Workers[1].Free() != 0 || m.Workers[2].Free() != 0 {
 		t.Errorf("%d of %d slots", busy, all)
+	}
+	m.Steps[1].Missing = "no worker has the label gpu; start one"
+	if got := m.Missing("t-2"); got != m.Steps[1].Missing || m.Missing("t-1") != "" || m.Missing("t-3") != "" || none.Missing("t-2") != "" {
+		t.Errorf("what is missing: %q", got)
+	}
+	var told []string
+	m.Tell(func(_, format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }, time.Now())
+	if told[len(told)-1] != "  t-2 waits: no worker has the label gpu; start one" {
+		t.Errorf("told %q", told)
 	}
 	later := *m
 	later.At = time.Now()

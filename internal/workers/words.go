@@ -20,6 +20,9 @@ func (m *Moment) Tell(line func(name, format string, args ...any), now time.Time
 		line("", "  %s", w.words(now))
 	}
 	for _, s := range m.Steps {
+		if missing := m.Missing(s.Task); missing != "" {
+			line("", "  %s waits: %s", s.Task, missing)
+		}
 		if s.Trouble != "" {
 			line("", "  %s: attempt %d; before: %s", s.Task, s.Attempt, text.Cut(text.SafeLine(s.Trouble), 300))
 		}

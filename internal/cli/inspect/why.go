@@ -8,8 +8,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
-	"github.com/ralph-loop/ralph/internal/fleetcmd"
-	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/screen"
@@ -45,7 +43,7 @@ the ready tasks in the order in which they start.`,
 			return &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", args[0]), Hint: "`ralph query tasks` lists them", Kind: ralph.ErrNotFound}
 		}
 		full := explained{Explanation: x}
-		full.away(env, j, s.Task(x.Task))
+		x.Lacks(s.Task(x.Task), observe.Engine(j).Fleet.Missing(x.Task))
 		if full.End, err = endOf(j.Each, x.Task, x.Status); err != nil {
 			return err
 		}
@@ -62,18 +60,6 @@ the ready tasks in the order in which they start.`,
 type explained struct {
 	*policy.Explanation
 	End *taskEnd `json:"end,omitempty"`
-}
-
-// away adds that the step under way waits for a worker of a fleet that there is not.
-func (x *explained) away(env workspace.Env, j *journal.File, t *ralph.Task) {
-	root, err := workspace.FindRoot(env)
-	if err != nil || t.Run.InFlight == 0 || !observe.Engine(j).Alive {
-		return
-	}
-	if words := fleetcmd.Waits(root, t.ID); words != "" {
-		x.Waits = append(x.Waits, "a worker: "+words)
-		x.Words = "its " + t.Counted() + " waits for a worker: " + words
-	}
 }
 
 // taskEnd is the newest end of a task: when, and by which rule.

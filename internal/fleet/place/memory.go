@@ -47,5 +47,5 @@ func Remember(root string, id ralph.TaskID, m Memory) error {
 	return nil
 }
 
-// Forget forgets all tasks, and why their steps wait.
+// Forget forgets all tasks.
 func Forget(root string) { _ = os.RemoveAll(filepath.Dir(memoryOf(root, "x"))) }

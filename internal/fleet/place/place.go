@@ -65,8 +65,7 @@ type Step struct {
 type Places struct {
 	server Server
 	note   func(format string, args ...any)
-	keep   func(id ralph.TaskID, words string) error // why its step waits; "": it does not
-	kick   chan struct{}                             // there is a new step
+	kick   chan struct{} // there is a new step
 
 	mu    sync.Mutex
 	steps map[string]*placed // by the workflow
@@ -83,9 +82,9 @@ type placed struct {
 	anew   bool          // given up, since something else is asked for now
 }
 
-// New makes Places; note tells people, and keep remembers for them.
-func New(server Server, note func(format string, args ...any), keep func(id ralph.TaskID, words string) error) *Places {
-	return &Places{server: server, note: note, keep: keep, kick: make(chan struct{}, 1), steps: map[string]*placed{}, told: map[string]bool{}, said: map[string]int{}}
+// New makes Places; note tells people.
+func New(server Server, note func(format string, args ...any)) *Places {
+	return &Places{server: server, note: note, kick: make(chan struct{}, 1), steps: map[string]*placed{}, told: map[string]bool{}, said: map[string]int{}}
 }
 
 // Add looks after a step until over is called. That reports whether the step was given up to begin anew.
@@ -161,7 +160,7 @@ func (p *Places) look(ctx context.Context, id string, x *placed, there []fleetcm
 	}
 }
 
-// wait keeps why a step waits, and says it once for all that wait for the same. The caller has the lock.
+// wait remembers why a step waits, and says it once for all that wait for the same. The caller has the lock.
 func (p *Places) wait(x *placed, words string) {
 	if words == x.words {
 		return
@@ -171,9 +170,16 @@ func (p *Places) wait(x *placed, words string) {
 		p.note("%s waits: %s", x.Task, words)
 	}
 	x.words = words
-	if err := p.keep(x.Task, words); err != nil {
-		p.note("%v", err)
+}
+
+// Missing says why a step waits: what no worker has, and how to start one that has; "": it does not.
+func (p *Places) Missing(id string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if x := p.steps[id]; x != nil {
+		return x.words
 	}
+	return ""
 }
 
 // tell has a worker read the queues of some labels, once. One that does not answer is told again.

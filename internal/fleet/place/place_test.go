@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 )
 
@@ -52,18 +51,15 @@ func (f *fake) Replace(_ context.Context, id string, now fleetcmd.Needs) bool {
 }
 
 // world plays a server in false time.
-func world(t *testing.T, play func(f *fake, p *Places, notes func() []string, kept map[ralph.TaskID]string)) {
+func world(t *testing.T, play func(f *fake, p *Places, notes func() []string)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f, kept := &fake{}, map[ralph.TaskID]string{}
+		f := &fake{}
 		var notes []string
-		p := New(f, func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }, func(id ralph.TaskID, words string) error {
-			kept[id] = words
-			return nil
-		})
+		p := New(f, func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) })
 		ctx, stop := context.WithCancel(t.Context())
 		go p.Run(ctx)
-		play(f, p, func() []string { return notes }, kept)
+		play(f, p, func() []string { return notes })
 		stop()
 		synctest.Wait()
 	})
@@ -84,7 +80,7 @@ func gpu(now *[]string) Step {
 // Each worker that has all labels is told of their queue, once; one that comes later, or is started again,
 // too; one that lacks a label, or is of another version, is not.
 func TestWorkersAreTold(t *testing.T) {
-	world(t, func(f *fake, p *Places, notes func() []string, _ map[ralph.TaskID]string) {
+	world(t, func(f *fake, p *Places, notes func() []string) {
 		big := fleetcmd.Worker{Name: "big", Run: "1", Agents: []string{"mine"}, Labels: []string{"gpu", "os=linux"}}
 		old := fleetcmd.Worker{Name: "old", Run: "1", Agents: []string{"mine"}}
 		other := big
@@ -116,7 +112,7 @@ func TestWorkersAreTold(t *testing.T) {
 // A step that no worker can take is said once, whatever number of them waits for the same, and kept until
 // there is a worker, or the step is over.
 func TestPeopleHearOfWaiting(t *testing.T) {
-	world(t, func(f *fake, p *Places, notes func() []string, kept map[ralph.TaskID]string) {
+	world(t, func(f *fake, p *Places, notes func() []string) {
 		f.list = []fleetcmd.Worker{{Name: "small", Agents: []string{"mine"}, Labels: []string{"os=linux"}}}
 		labels := []string{"gpu"}
 		one, two := gpu(&labels), gpu(&labels)
@@ -126,16 +122,16 @@ func TestPeopleHearOfWaiting(t *testing.T) {
 		f.look()
 		f.look()
 		const words = "no worker has the label gpu; start one that has: ralph worker --repo hub --agent mine --label gpu"
-		if len(notes()) != 1 || !strings.HasSuffix(notes()[0], " waits: "+words) || kept["t-1"] != words || kept["t-2"] != words {
-			t.Errorf("said %q, kept %q", notes(), kept)
+		if len(notes()) != 1 || !strings.HasSuffix(notes()[0], " waits: "+words) || p.Missing("one") != words || p.Missing("two") != words {
+			t.Errorf("said %q, missing is %q", notes(), p.Missing("one"))
 		}
-		if over() || kept["t-1"] != "" {
-			t.Errorf("the step is over, and kept is %q", kept["t-1"])
+		if over() || p.Missing("one") != "" {
+			t.Errorf("the step is over, and missing is %q", p.Missing("one"))
 		}
 		f.list[0].Labels = append(f.list[0].Labels, "gpu")
 		f.look()
-		if kept["t-2"] != "" || len(notes()) != 1 {
-			t.Errorf("there is a worker, and kept is %q, said %q", kept["t-2"], notes())
+		if p.Missing("two") != "" || len(notes()) != 1 {
+			t.Errorf("there is a worker, and missing is %q, said %q", p.Missing("two"), notes())
 		}
 		f.list = nil
 		f.look()
@@ -147,7 +143,7 @@ func TestPeopleHearOfWaiting(t *testing.T) {
 
 // A step that waits for what nobody asks for any more is given up, and begins anew.
 func TestChangedLabelsBeginAnew(t *testing.T) {
-	world(t, func(f *fake, p *Places, _ func() []string, _ map[ralph.TaskID]string) {
+	world(t, func(f *fake, p *Places, _ func() []string) {
 		labels := []string{"gpu"}
 		over := p.Add("w", gpu(&labels))
 		f.look()
@@ -169,7 +165,7 @@ func TestChangedLabelsBeginAnew(t *testing.T) {
 
 // The server may say that a step was given up before it says so to who asked for that.
 func TestGivenUpWhileItEnds(t *testing.T) {
-	world(t, func(f *fake, p *Places, _ func() []string, _ map[ralph.TaskID]string) {
+	world(t, func(f *fake, p *Places, _ func() []string) {
 		labels := []string{}
 		f.slow = time.Second
 		over := p.Add("w", gpu(&labels))

@@ -19,7 +19,8 @@ type Schedule interface {
 	// Ready are the ready tasks, in the order in which they start.
 	Ready(s *ralph.State) []Scored
 	// Why says how one task is seen; false for what is no task of the plan.
-	Why(s *ralph.State, id ralph.TaskID) (Why, bool)
+	// Why is of a task whose step no worker of a fleet can take, for what is missing; "" for none.
+	Why(s *ralph.State, id ralph.TaskID, missing string) (Why, bool)
 	// Iterations is how many each task may take, 0 without a limit.
 	Iterations(s *ralph.State) int
 }

@@ -260,6 +260,9 @@ type WaitingStep struct {
 // Words say how often it was tried, and why that did not work out.
 func (x WaitingStep) Words() string {
 	words := "waits for a worker"
+	if x.Step.Missing != "" {
+		words += ": " + text.OneLine(x.Step.Missing)
+	}
 	if x.Step.Worker != "" {
 		words = "is tried again on " + text.SafeLine(x.Step.Worker)
 	}

@@ -41,7 +41,7 @@ func (b *Board) TaskHead(t *ralph.Task, end TaskEnd) TaskModel {
 	}
 	m.Gate = b.Gated[t.ID]
 	if plan := b.Schedule; plan != nil && t.IsBuild() {
-		m.Why, m.HasWhy = plan.Why(b.State, t.ID)
+		m.Why, m.HasWhy = plan.Why(b.State, t.ID, b.Engine.Fleet.Missing(t.ID))
 	}
 	if m.Card.Stand == StandWaiting || m.Card.Stand == StandActive {
 		m.Card.Line = b.Line(t, m.Card.Stand)

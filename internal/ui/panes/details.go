@@ -476,6 +476,7 @@ func (d *Reader) why(t *ralph.Task, w Wanted) []draw.Line {
 	c, err := workspace.ScheduleConfig(d.Env, w.Look.State)
 	if err == nil {
 		if x := policy.Explain(w.Look.State, t.ID, c, w.Look.Now); x != nil {
+			x.Lacks(t, w.Look.Engine.Fleet.Missing(t.ID))
 			if reason != "" && !strings.Contains(x.Words, reason) {
 				out = append(out, draw.Of(draw.Plain, reason))
 			}
