@@ -326,7 +326,8 @@ func TestSecondCoordinatorOfOneCheckout(t *testing.T) {
 	l.alone()
 }
 
-// The lease outlives the server: killed and started again it still knows who has it, and who waits waits on.
+// The lease outlives the server: killed and started again it still knows who has it, and who waits waits on. Who has it asks
+// on while the server is away for longer than an answer may take, and than the lease lasts.
 func TestLeaseOutlivesTheServer(t *testing.T) {
 	l := two(t, "100ms", "10s", 2)
 	l.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(strings.Replace(oneTurn, "run: \"", "run: \"while [ -e %s ]; do sleep 0.1; done; ", 1), l.path("count/hold"), l.path("count/plays"), "100ms"))
@@ -334,9 +335,23 @@ func TestLeaseOutlivesTheServer(t *testing.T) {
 	l.worker("w1")
 	l.coordinate("work")
 	l.says("w1", "turn of t-")
+	server := l.procs["server"].Args
+	l.kill("server")
+	<-time.After(22 * time.Second) // twice 10 s is how long the lease lasts, and each answer may take: that is what is shown
+	back := time.Now()
+	l.start("server", l.dir, server[0], server[1:]...)
+	l.until("the coordinator is heard of again", func() bool {
+		var v struct {
+			Coordinators []struct {
+				Lease int64
+				Heard time.Time `json:"last_heard"`
+			}
+		}
+		b, err := l.command(l.path("work"), "ralph", "fleet", "status", "--json").Output()
+		return err == nil && json.Unmarshal(b, &v) == nil && len(v.Coordinators) == 1 && v.Coordinators[0].Lease == 1 && v.Coordinators[0].Heard.After(back)
+	})
 	l.coordinate("other")
 	l.says("other", "another coordinator works for ")
-	server := l.procs["server"].Args
 	l.kill("server")
 	l.start("server", l.dir, server[0], server[1:]...)
 	must(t, os.Remove(l.path("count/hold")))
