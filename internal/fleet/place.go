@@ -38,8 +38,8 @@ const needsMemo = "needs"
 // listen is the activity by which a worker is told of labels that a coordinator's steps ask for.
 func (w *Worker) listen(_ context.Context, in Look) (Probe, error) {
 	out := Probe{Name: w.o.Name}
-	if missing := labels.Missing(in.Labels, w.o.Labels); len(missing) > 0 {
-		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf("worker %s has not the labels %s", w.o.Name, strings.Join(missing, ", ")), "labels", nil)
+	if err := w.has(in.Labels); err != nil {
+		return out, err
 	}
 	return out, w.read(append(w.agentQueues(), anyQueue(w.server.queue())), in.Labels)
 }
@@ -84,10 +84,9 @@ func (w *Worker) stop(more ...worker.Worker) {
 	all.Wait()
 }
 
-// has refuses a step that asks for labels which this worker has no more: another one under its name had
-// the worktree.
-func (w *Worker) has(in In) error {
-	if missing := labels.Missing(in.Labels, w.o.Labels); len(missing) > 0 {
+// has refuses what asks for labels that this worker has not: another one under its name had them.
+func (w *Worker) has(wanted []string) error {
+	if missing := labels.Missing(wanted, w.o.Labels); len(missing) > 0 {
 		return temporal.NewApplicationError(fmt.Sprintf("worker %s has not the labels %s", w.o.Name, strings.Join(missing, ", ")), "labels")
 	}
 	return nil

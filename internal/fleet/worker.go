@@ -26,6 +26,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleet/tail"
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
+	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -118,6 +119,7 @@ func (p Program) Worker(ctx context.Context, env workspace.Env, o fleetcmd.Worke
 
 // sweep ends what a worker that was killed left running.
 func (w *Worker) sweep(ctx context.Context) error {
+	push.Sweep(os.TempDir(), time.Now())
 	list, err := os.ReadDir(filepath.Join(w.o.Home, "repos"))
 	if err != nil {
 		return fmt.Errorf("read the worker's folder: %w", err)
@@ -201,7 +203,7 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 	if !slices.Contains(w.o.Repos, in.Repo) {
 		return Out{}, temporal.NewApplicationError(fmt.Sprintf("worker %s does not work for %s: it was started with --repo %s", w.o.Name, in.Repo, strings.Join(w.o.Repos, ", ")), "repo")
 	}
-	if err := errors.Join(w.mind(in), w.has(in)); err != nil {
+	if err := errors.Join(w.mind(in), w.has(in.Labels)); err != nil {
 		return Out{}, err
 	}
 	began := time.Now()

@@ -28,6 +28,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git/anchor"
 	"github.com/ralph-loop/ralph/internal/git/info"
+	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/locate"
 	"github.com/ralph-loop/ralph/internal/notify"
@@ -208,6 +209,7 @@ func (x *Session) takeLock() error {
 	}
 	if dead != nil {
 		agentsock.Sweep(os.TempDir(), time.Now())
+		push.Sweep(os.TempDir(), time.Now())
 	}
 	swept, err := x.Procs.Sweep(context.Background())
 	if err != nil {

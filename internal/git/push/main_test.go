@@ -7,4 +7,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(ralphtest.InMemory(m)) }
+func TestMain(m *testing.M) {
+	if temp := os.Getenv(stranger); temp != "" {
+		hang(temp)
+	}
+	os.Exit(ralphtest.InMemory(m))
+}

@@ -393,11 +393,11 @@ func appendSettings(file, text string) error {
 // settings and hooks. What git needs of one is four files: no process is started for it, as each
 // step of a fleet comes here four times.
 func beside(common string, f func(dir string) error) error {
-	dir, err := os.MkdirTemp("", "ralph-push-")
+	dir, held, err := folder("")
 	if err != nil {
 		return fmt.Errorf("make a folder to push from: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = errors.Join(os.RemoveAll(dir), held.Close()) }()
 	for _, name := range []string{"objects/info", "refs/heads"} {
 		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
