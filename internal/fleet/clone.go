@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/bootstrap"
+	"github.com/ralph-loop/ralph/internal/fleet/checkout"
 	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/note"
 	"github.com/ralph-loop/ralph/internal/fleet/tail"
@@ -29,7 +29,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/git/worktrees"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
 	stepping "github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -49,87 +48,13 @@ type clone struct {
 
 	cut atomic.Bool // the remote took nothing when it was tried last
 
-	busyMu sync.Mutex
-	busy   map[string]*busy // by worktree
-}
-
-// busy is a step in a worktree.
-type busy struct {
-	end  context.CancelCauseFunc
-	done chan struct{}
-}
-
-// folderOf names the folder of a clone.
-func folderOf(repo, journal string) string {
-	sum := sha256.Sum256([]byte(repo + "\n" + journal))
-	return hex.EncodeToString(sum[:8])
+	worktrees checkout.Worktrees
 }
 
 // make opens the folder. A new one is an empty repository, which the first step fills.
-func (c *clone) make(ctx context.Context) error {
-	_, err := os.Stat(filepath.Join(c.dir, ".git", "config"))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = c.draft(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("open the worker's clone: %w", err)
-	}
-	c.repo, err = git.Open(ctx, proc.NewRunner(filepath.Join(c.dir, "ralph/.state/procs")), c.dir, c.w.env.Environ)
+func (c *clone) make(ctx context.Context) (err error) {
+	c.repo, err = checkout.Open(ctx, c.dir, filepath.Join(c.w.o.Home, "procs"), c.w.env.Environ)
 	return err
-}
-
-// draft makes it under another name first: it is there whole or not at all.
-func (c *clone) draft(ctx context.Context) error {
-	draft := c.dir + ".draft"
-	err := errors.Join(os.RemoveAll(draft), os.RemoveAll(c.dir), os.MkdirAll(filepath.Join(draft, "ralph"), 0o700))
-	if err == nil {
-		err = initRepo(ctx, filepath.Join(c.w.o.Home, "procs"), draft, c.w.env.Environ)
-	}
-	if err == nil {
-		err = os.Rename(draft, c.dir)
-	}
-	return err
-}
-
-// initRepo makes an empty repository, on a branch that no task has.
-func initRepo(ctx context.Context, procs, dir string, environ []string) error {
-	_, said, res, err := proc.NewRunner(procs).Output(ctx, proc.Command{Args: []string{"git", "init", "-q", "-b", "worker", dir}, Dir: dir, Env: environ})
-	if err == nil && (res.Ended != proc.EndedSelf || res.Code != 0) {
-		err = fmt.Errorf("git init: %s", said)
-	}
-	return err
-}
-
-var errNewer = errors.New("a newer step has the same worktree")
-
-// enter waits until a worktree is free. Who is in it is ended: its coordinator has given it up.
-func (c *clone) enter(ctx context.Context, dir string) (context.Context, func(), error) {
-	ctx, end := context.WithCancelCause(ctx)
-	me := &busy{end: end, done: make(chan struct{})}
-	c.busyMu.Lock()
-	before := c.busy[dir]
-	c.busy[dir] = me
-	c.busyMu.Unlock()
-	leave := func() {
-		c.busyMu.Lock()
-		if c.busy[dir] == me {
-			delete(c.busy, dir)
-		}
-		c.busyMu.Unlock()
-		end(nil)
-		close(me.done)
-	}
-	if before == nil {
-		return ctx, leave, nil
-	}
-	before.end(errNewer)
-	select {
-	case <-before.done:
-		return ctx, leave, nil
-	case <-ctx.Done():
-		go func() { <-before.done; leave() }() // the worktree is still the other's
-		return nil, nil, context.Cause(ctx)
-	}
 }
 
 // carry carries out one step.
@@ -138,7 +63,7 @@ func (c *clone) carry(ctx context.Context, in In, said, attempt string) (Out, er
 	if err != nil {
 		return Out{}, err
 	}
-	ctx, leave, err := c.enter(ctx, job.note.Dir)
+	ctx, leave, err := c.worktrees.Enter(ctx, job.note.Dir)
 	if err != nil {
 		return Out{}, err
 	}
@@ -177,20 +102,10 @@ type job struct {
 
 // fetch brings the commit of a step and reads it.
 func (c *clone) fetch(ctx context.Context, in In) (*job, error) {
-	refs := push.Refs{Repo: c.repo, URL: c.url}
-	if c.cut.Load() { // a step that it has already needs no remote to begin; but what would come of it does
-		if _, err := refs.List(ctx, in.Ref); err != nil {
-			return nil, err
-		}
-	}
-	if err := refs.Bring(ctx, in.Ref, in.Commit); err != nil {
-		return nil, err
-	}
-	c.cut.Store(false)
 	j := new(job)
 	var sealed []byte
 	var err error
-	if j.place, sealed, err = carry.Unpack(ctx, c.repo, in.Commit); err != nil {
+	if j.place, sealed, err = c.receive(ctx, in); err != nil {
 		return nil, err
 	}
 	if j.note, err = note.Decode(sealed, c.w.seal); err != nil {
@@ -243,7 +158,7 @@ func (c *clone) prepare(ctx context.Context, j *job) error {
 	}
 	// HEAD has to be a commit; no files are at it.
 	if head, err := c.repo.Head(ctx); err != nil || head.Commit != j.place.Head {
-		if _, err := c.repo.Run(ctx, git.Call{Args: []string{"update-ref", "-m", "ralph: the newest step began here", "HEAD", j.place.Head}, Write: true}); err != nil {
+		if err := c.repo.UpdateRefs(ctx, "the newest step began here", "update HEAD "+j.place.Head); err != nil {
 			return err
 		}
 	}
@@ -261,12 +176,14 @@ func (c *clone) stand(ctx context.Context, j *job) (tree *git.Repo, anew bool, e
 	if tree, err = c.repo.Tree(dir); err != nil {
 		return nil, false, err
 	}
-	if len(made) == 0 {
-		if is, err := carry.Look(ctx, tree); err == nil && is == j.place {
-			return tree, false, nil
-		}
+	is, err := carry.Look(ctx, tree)
+	switch {
+	case err != nil:
+		is = carry.Place{}
+	case len(made) == 0 && is == j.place:
+		return tree, false, nil
 	}
-	return tree, len(made) > 0, carry.Become(ctx, tree, j.place)
+	return tree, len(made) > 0, carry.Become(ctx, tree, is, j.place)
 }
 
 // do carries the step out, as at the coordinator.
@@ -289,19 +206,19 @@ func (c *clone) do(ctx context.Context, in In, j *job, said string, anew bool) (
 		if err := parts.OpenAgent(env, turn.Agent); err != nil {
 			return nil, nil, err
 		}
-		if turn.Resume != "" && !c.hasSession(turn.Resume) {
+		if turn.Resume != "" && !c.sessions().Has(turn.Resume) {
 			turn.Resume = "" // it is on another machine: the turn begins anew, with all that it is told
 			step = turn
 		}
 	}
-	if compact, ok := step.(ralph.Compact); ok && !c.hasSession(compact.Session) {
+	if compact, ok := step.(ralph.Compact); ok && !c.sessions().Has(compact.Session) {
 		compact.Session = ""
 		step = compact
 	}
 	facts, err := x.DoBrought(ctx, j.note.State, j.note.Task, step, anew)
 	for _, f := range facts {
 		if f, ok := f.(ralph.TurnEnded); ok && err == nil {
-			err = c.keepSession(f.Session)
+			err = c.sessions().Keep(f.Session)
 		}
 	}
 	return facts, parts, err
@@ -341,7 +258,10 @@ func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *
 		return Out{}, err
 	}
 	n := note.Note{Version: c.w.env.Version, Branch: place.Branch, Dir: j.note.Dir, Task: j.note.Task, Where: c.w.o.Name, Lease: in.Lease, Files: map[string][]byte{}, SentAt: time.Now()}
-	if n.Facts, err = note.EncodeFacts(redacted(parts, facts)); err != nil {
+	for i, clean := 0, workspace.RedactFacts(func() *redact.Redactor { return parts.Redact }); i < len(facts); i++ {
+		facts[i] = clean(facts[i]) // of what this machine knows to be secret
+	}
+	if n.Facts, err = note.EncodeFacts(facts); err != nil {
 		return Out{}, err
 	}
 	if err := note.NewFiles(c.dir, j.folder, j.records, n.Files); err != nil {
@@ -351,12 +271,16 @@ func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *
 	if err != nil {
 		return Out{}, err
 	}
-	commit, err := carry.Pack(ctx, tree, place, b)
-	if err != nil {
+	out := Out{Ref: ident.Out(in.Journal, ident.KeyOf(in.Ref), attempt), Worker: c.w.o.Name, Lease: in.Lease}
+	if !c.w.seal.Off() {
+		if out.Parcel, err = carry.Wrap(ctx, tree, j.place, nil, place, b, mostParcel, n.MayTravel(parts.Redact)); err == nil {
+			return out, nil
+		}
+	}
+	if out.Commit, err = carry.Pack(ctx, tree, place, b); err != nil {
 		return Out{}, err
 	}
-	out := Out{Ref: ident.Out(in.Journal, ident.KeyOf(in.Ref), attempt), Commit: commit, Worker: c.w.o.Name, Lease: in.Lease}
-	return out, c.send(ctx, in, commit+":"+out.Ref)
+	return out, c.send(ctx, in, out.Commit+":"+out.Ref)
 }
 
 // stubborn is for how many times In.Beat a remote that takes nothing is tried again: what an agent
@@ -381,36 +305,6 @@ func (c *clone) send(ctx context.Context, in In, spec string) error {
 	}
 }
 
-// redacted are facts without the secrets that this machine knows.
-func redacted(parts *bootstrap.Parts, facts []ralph.Fact) []ralph.Fact {
-	clean := workspace.RedactFacts(func() *redact.Redactor { return parts.Redact })
-	out := make([]ralph.Fact, len(facts))
-	for i, f := range facts {
-		out[i] = clean(f)
-	}
-	return out
-}
-
-// The sessions of agents are in the home of whoever runs this worker: which ones is remembered by
-// an empty file each.
-
-func (c *clone) sessionFile(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return filepath.Join(c.w.o.Home, "sessions", hex.EncodeToString(sum[:16]))
-}
-
-func (c *clone) hasSession(id string) bool {
-	_, err := os.Stat(c.sessionFile(id))
-	return err == nil
-}
-
-func (c *clone) keepSession(id string) error {
-	if id == "" {
-		return nil
-	}
-	name := c.sessionFile(id)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return fmt.Errorf("remember the session of an agent: %w", err)
-	}
-	return os.WriteFile(name, nil, 0o600)
+func (c *clone) sessions() checkout.Sessions {
+	return checkout.Sessions(filepath.Join(c.w.o.Home, "sessions"))
 }

@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/base"
 	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
 	"github.com/ralph-loop/ralph/internal/fleet/note"
@@ -65,7 +66,8 @@ type Doer struct {
 	journal string
 	beat    time.Duration
 	asked   atomic.Pointer[workflow.Execution] // the newest action of a person elsewhere
-	links   sync.Map                           // whether a commit has repositories inside it, by its name
+	links   carry.Links
+	bases   *base.Bases // that parcels are made from
 	places  *place.Places
 	tails   *tail.Tails // turns under way that people look at
 
@@ -114,6 +116,10 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 			return nil, nil, fmt.Errorf("take part in the fleet at %s: %w", d.server.address(), err)
 		}
 	}
+	d.bases = base.New(ident.Refs(d.journal)+"base", func(ctx context.Context, specs ...string) error { return d.refs().Send(ctx, specs...) },
+		func(ctx context.Context, commit string) (map[string]bool, error) {
+			return carry.Before(ctx, in.Parts.Repo, commit)
+		})
 	in.Note("steps of tasks go to the workers of %s, namespace %s, by way of %s", d.server.address(), d.server.namespace(), d.url)
 	looking, stop := context.WithCancel(ctx)
 	d.places = place.New(d, in.Note)
@@ -153,20 +159,8 @@ func (d *Doer) travels(ctx context.Context, t *ralph.Task, step ralph.Step) (boo
 	if t == nil || !t.TakesSlot() || t.Kind == ralph.KindResolve || t.Run.Worktree.Dir == "" || t.Run.Worktree.Branch == "" {
 		return false, nil
 	}
-	links, err := d.linked(ctx, cmp.Or(t.Run.Worktree.Head, t.Run.Worktree.Base))
+	links, err := d.links.In(ctx, d.in.Parts.Repo, cmp.Or(t.Run.Worktree.Head, t.Run.Worktree.Base))
 	return !links, err
-}
-
-// linked reports whether a commit has repositories inside it. Each step asks, and most ask of the same few commits.
-func (d *Doer) linked(ctx context.Context, commit string) (bool, error) {
-	if known, ok := d.links.Load(commit); ok {
-		return known.(bool), nil
-	}
-	links, err := carry.Linked(ctx, d.in.Parts.Repo, commit)
-	if err == nil {
-		d.links.Store(commit, links)
-	}
-	return links, err
 }
 
 // Do implements engine.Doer.
@@ -206,12 +200,19 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 		want := d.needsOf(s, t, step)
 		var needs fleetcmd.Needs
 		var run client.WorkflowRun
-		begun := false
+		begun, free := false, func() {}
 		err = again(ctx, func() (err error) {
-			if run, needs, err = d.attach(ctx, id, want); err == nil && run == nil {
-				needs = want
-				run, err = d.begin(ctx, s, t, step, k, id, &m, needs)
-				begun = err == nil
+			if m.Step == k { // else nobody has begun it here
+				if run, needs, err = d.attach(ctx, id, want); err != nil || run != nil {
+					return err
+				}
+			}
+			needs = want
+			run, free, err = d.begin(ctx, s, t, step, k, id, &m, needs)
+			if begun = err == nil; errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)) { // by a session whose memory is gone
+				if run, needs, err = d.attach(ctx, id, want); err == nil && run == nil {
+					err = serviceerror.NewUnavailable("the step ended while it was looked at") // it is begun anew
+				}
 			}
 			return err
 		})
@@ -223,7 +224,15 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 		stop := d.follow(t, step, k, id, m)
 		err := outcome(ctx, run, &out)
 		stop()
-		if anew := over(); anew && err != nil && ctx.Err() == nil {
+		free()
+		anew := over()
+		if isLate(err) && ctx.Err() == nil {
+			anew = true
+			if err := d.hold.renew(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if anew && err != nil && ctx.Err() == nil {
 			continue
 		}
 		if err != nil {
@@ -232,7 +241,9 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 			}
 			return nil, err
 		}
-		m.Refs, m.Labels = append(m.Refs, out.Ref), needs.Labels
+		if m.Labels = needs.Labels; out.Commit != "" {
+			m.Refs = append(m.Refs, out.Ref)
+		}
 		return d.take(ctx, t, k, out, m, begun)
 	}
 }
@@ -258,30 +269,10 @@ func (d *Doer) attach(ctx context.Context, id string, want fleetcmd.Needs) (run 
 	return nil, needs, nil // it was given up: a new run takes its place
 }
 
-// begin sends the worktree and all that the step depends on, and starts its workflow.
-func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *place.Memory, needs fleetcmd.Needs) (client.WorkflowRun, error) {
-	repo, err := d.in.Parts.Repo.Tree(filepath.Join(d.in.Parts.Root, filepath.FromSlash(t.Run.Worktree.Dir)))
-	if err != nil {
-		return nil, err
-	}
-	at, err := carry.Look(ctx, repo)
-	if err != nil {
-		return nil, err
-	}
-	n, err := d.note(ctx, s, t, step)
-	if err != nil {
-		return nil, err
-	}
-	b, err := n.Encode(d.seal)
-	if err != nil {
-		return nil, err
-	}
-	commit, err := carry.Pack(ctx, repo, at, b)
-	if err != nil {
-		return nil, err
-	}
+// begin sends the worktree and all that the step depends on, and starts its workflow. over ends the need of its base.
+func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *place.Memory, needs fleetcmd.Needs) (run client.WorkflowRun, over func(), err error) {
 	in := In{
-		Repo: d.url, Ref: ident.In(d.journal, k), Commit: commit, Journal: d.journal, Task: string(t.ID), Step: step.StepName(), Base: d.server.queue(),
+		Repo: d.url, Ref: ident.In(d.journal, k), Journal: d.journal, Task: string(t.ID), Step: step.StepName(), Base: d.server.queue(),
 		Queue: anyQueue(d.server.queue()), Labels: needs.Labels, Ahead: d.hold.clock(), Lease: d.hold.number(), Held: d.hold.id, Limit: longest, Beat: d.beat, Patient: patient,
 	}
 	if needs.Agent != "" {
@@ -291,30 +282,64 @@ func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ra
 	if m.Worker != "" && !d.lost(m.Worker) && len(labels.Missing(needs.Labels, m.Labels)) == 0 {
 		in.Prefer = hostQueue(d.server.queue(), m.Worker)
 	}
-	specs := []string{commit + ":" + in.Ref}
+	n, err := d.note(ctx, s, t, step)
+	if err != nil {
+		return nil, nil, err
+	}
+	if over, err = d.pack(ctx, t, k, n, &in, m); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			over()
+		}
+	}()
+	m.Step = k
+	if turn, ok := step.(ralph.Turn); ok {
+		m.Turn = note.Turn(turn.Iteration, n.Turns)
+	}
+	if err := place.Remember(d.in.Parts.Root, t.ID, *m); err != nil {
+		return nil, over, err
+	}
+	memo, err := memoOf(needs, d.seal)
+	if err != nil {
+		return nil, over, err
+	}
+	run, err = d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: coordinatorQueue(d.server.queue(), d.journal), EnableEagerStart: true, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY, Memo: memo,
+	}, stepWorkflow, in)
+	return run, over, err
+}
+
+// pack puts the worktree and a note into a step: as a parcel, or by way of the remote.
+func (d *Doer) pack(ctx context.Context, t *ralph.Task, k string, n note.Note, in *In, m *place.Memory) (over func(), err error) {
+	repo, err := d.in.Parts.Repo.Tree(filepath.Join(d.in.Parts.Root, filepath.FromSlash(t.Run.Worktree.Dir)))
+	if err != nil {
+		return nil, err
+	}
+	at, err := carry.Look(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.Encode(d.seal)
+	if err != nil {
+		return nil, err
+	}
+	if over = d.parcel(ctx, repo, at, n, b, in); len(in.Parcel) > 0 {
+		return over, nil
+	}
+	if in.Commit, err = carry.Pack(ctx, repo, at, b); err != nil {
+		return over, err
+	}
+	specs := []string{in.Commit + ":" + in.Ref}
 	for _, old := range m.Refs { // the outcome of the step before this one is written
 		if ident.KeyOf(old) != k {
 			specs = append(specs, ":"+old)
 		}
 	}
-	if err := d.send(ctx, specs); err != nil {
-		return nil, err
-	}
 	m.Refs = []string{in.Ref}
-	if turn, ok := step.(ralph.Turn); ok {
-		m.Turn = note.Turn(turn.Iteration, n.Turns)
-	}
-	if err := place.Remember(d.in.Parts.Root, t.ID, *m); err != nil {
-		return nil, err
-	}
-	memo, err := memoOf(needs, d.seal)
-	if err != nil {
-		return nil, err
-	}
-	return d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: coordinatorQueue(d.server.queue(), d.journal),
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY, Memo: memo,
-	}, stepWorkflow, in)
+	return over, d.send(ctx, specs)
 }
 
 // send pushes; what is to go and is gone already is no reason to stay.
@@ -381,10 +406,7 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m pla
 	if err != nil {
 		return nil, err
 	}
-	if err := d.refs().Bring(ctx, out.Ref, out.Commit); err != nil {
-		return nil, err
-	}
-	at, sealed, err := carry.Unpack(ctx, repo, out.Commit)
+	at, sealed, err := d.receive(ctx, repo, out)
 	if err != nil {
 		return nil, err
 	}
@@ -409,7 +431,10 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m pla
 	at.Branch = t.Run.Worktree.Branch
 	is, err := carry.Look(ctx, repo)
 	if err != nil || is != at { // a check leaves files as they are, most often
-		if err := carry.Become(ctx, repo, at); err != nil {
+		if err != nil {
+			is = carry.Place{}
+		}
+		if err := carry.Become(ctx, repo, is, at); err != nil {
 			return nil, err
 		}
 		is, err = carry.Look(ctx, repo)
@@ -417,19 +442,7 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m pla
 	if err != nil || is.Tree != at.Tree {
 		return nil, errors.Join(err, fmt.Errorf("the worktree of %s is %s here and %s at worker %s: git changes its files otherwise there (core.autocrlf, filters)", t.ID, is.Tree, at.Tree, out.Worker))
 	}
-	for i, f := range facts {
-		switch f := f.(type) {
-		case ralph.TurnEnded: // by this clock: what follows is decided on it
-			f.Ended, f.Worker = time.Now().UTC().Truncate(time.Microsecond), out.Worker
-			facts[i] = f
-		case ralph.ChecksRan:
-			f.Worker = out.Worker
-			facts[i] = f
-		case ralph.Compacted:
-			f.Worker = out.Worker
-			facts[i] = f
-		}
-	}
+	note.Took(facts, out.Worker)
 	m.Worker = out.Worker
 	return facts, place.Remember(d.in.Parts.Root, t.ID, m)
 }
@@ -451,6 +464,7 @@ func (d *Doer) close(steps, people worker.Worker) {
 	defer people.Stop()
 	defer d.answered()
 	steps.Stop()
+	d.bases.Close()
 	d.server.meters.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/base"
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
 // format counts the changes of what travels. Who has another one has other queues, and is never
 // given a step that it would misread.
-const format = 2
+const format = 3
 
 // revision is what must be the same at the coordinator and at a worker.
 func revision() string { return fmt.Sprintf("%d.%d.%d", format, ralph.FoldVersion, policy.Revision) }
@@ -39,11 +40,11 @@ func seenQueue(base string) string { return base + "/workers" }
 func coordinatorQueue(base, journal string) string { return base + "/coordinator/" + journal }
 
 // In is what a workflow is started with. All else is in the commit: no prompt, no file and no
-// setting is ever in Temporal.
+// setting is in Temporal, but for parcels: small work, sealed, in which nothing looks like a secret.
 type In struct {
 	Repo    string        // where the refs are, a URL of git
 	Ref     string        // refs/ralph/fleet/<journal>/<key>/in
-	Commit  string        // that it is at
+	Commit  string        // that it is at; "" where it comes as a parcel
 	Journal string        // of the coordinator
 	Task    string        // for people who look at Temporal
 	Step    string        // likewise
@@ -57,12 +58,16 @@ type In struct {
 	Patient time.Duration // how long the preferred worker may take to begin
 	Labels  []string      `json:",omitempty"` // that the worker must have
 	Ahead   time.Duration `json:",omitempty"` // how far the coordinator's clock is before the server's
+	Parcel  []byte        `json:",omitempty"` // the work, as internal/git/carry makes it
+	From    base.Base     `json:",omitzero"`  // what the parcel is made from
+	Until   time.Time     `json:",omitzero"`  // by the server's clock, how long its coordinator has the lease for certain
 }
 
-// Out is what came of a step: a commit, likewise.
+// Out is what came of a step: a commit or a parcel, likewise.
 type Out struct {
 	Ref    string
 	Commit string
+	Parcel []byte `json:",omitempty"`
 	Worker string
 	Lease  int64 // for which it was done
 }

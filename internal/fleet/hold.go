@@ -45,6 +45,7 @@ type hold struct {
 
 	mu    sync.Mutex
 	ahead time.Duration // how far the clock here is before the server's
+	until time.Time     // by the server's clock, nobody else has the lease before that
 
 	has  lease.Tenure
 	lost error
@@ -183,6 +184,9 @@ func (h *hold) ask(ctx context.Context, c lease.Claim) (out lease.Tenure, err er
 		if out, err = h.once(ctx, c); err == nil {
 			h.mu.Lock()
 			h.ahead = clock.Apart(before, time.Now(), out.At)
+			if out.Has(h.claim) {
+				h.until = out.Heard.Add(out.Lasts)
+			}
 			h.mu.Unlock()
 			return out, nil
 		}
@@ -279,6 +283,13 @@ func (h *hold) clock() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.ahead
+}
+
+// certain is until when nobody else can have the lease, by the server's clock, before which the clock here is by so much.
+func (h *hold) certain() (until time.Time, ahead time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.until, h.ahead
 }
 
 // number is that of the lease: a session has one.

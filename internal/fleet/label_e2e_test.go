@@ -74,7 +74,7 @@ func TestLabels(t *testing.T) {
 func TestLabelsOfASpec(t *testing.T) {
 	for name, killed := range map[string]bool{"edited": false, "edited between two coordinators": true} {
 		t.Run(name, func(t *testing.T) {
-			l := newLand(t, "", 0, "RALPH_FLEET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+			l := newLand(t, "", 0, keyed)
 			l.playsFor("100ms")
 			must(t, os.MkdirAll(l.path("work/ralph/specs"), 0o700))
 			const spec = "---\nworker: %s\n---\n# One thing\n\n- [ ] one thing\n"

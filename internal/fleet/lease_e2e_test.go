@@ -19,7 +19,7 @@ import (
 // two prepares two checkouts of one remote, each with a plan of its own, whose work goes out on branches.
 func two(t *testing.T, think, heard string, tasks int) *land {
 	t.Helper()
-	l := newLand(t, "", 0, "RALPH_FLEET_HEARD="+heard)
+	l := newLand(t, "", 0, "RALPH_FLEET_HEARD="+heard, keyed)
 	l.playsFor(think)
 	b, err := os.ReadFile(l.path("work/ralph/config.yaml"))
 	must(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"path"
-	"slices"
 	"sync"
 	"time"
 
@@ -102,7 +101,7 @@ func (d *Doer) whoHas(ctx context.Context, id string) (string, error) {
 // follow has the output of a turn come while it is under way and somebody looks. What stands in the
 // way of that is none of the turn's business. When stop returns, its files may come.
 func (d *Doer) follow(t *ralph.Task, step ralph.Step, k, id string, m place.Memory) (stop func()) {
-	if _, ok := step.(ralph.Turn); !ok || m.Turn == "" || !slices.Contains(m.Refs, ident.In(d.journal, k)) {
+	if _, ok := step.(ralph.Turn); !ok || m.Turn == "" || m.Step != k {
 		return func() {} // the last: it was begun by a coordinator before this version
 	}
 	mark := wanted.Of(d.in.Parts.Root, t.ID)

@@ -27,7 +27,7 @@ func asked(c *collectortest.Collector) bool {
 // shown is in the files of the turn, once.
 func TestLiveOutput(t *testing.T) {
 	c := collectortest.New(t)
-	l := newLand(t, "", 1, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_METRIC_EXPORT_INTERVAL=300", "RALPH_FLEET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	l := newLand(t, "", 1, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_METRIC_EXPORT_INTERVAL=300", keyed)
 	plays := func(words string) {
 		l.write("scenario.yaml", `about: fleet
 rules:

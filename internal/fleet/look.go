@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/checkout"
 	"github.com/ralph-loop/ralph/internal/fleet/ident"
 	"github.com/ralph-loop/ralph/internal/fleet/lease"
 	"github.com/ralph-loop/ralph/internal/fleet/roster"
@@ -64,8 +65,8 @@ func (w *Worker) probe(ctx context.Context, in Look) (Probe, error) {
 		wrong(fmt.Errorf("it does not work for %s: start it with --repo %s", in.Repo, in.Repo))
 		return out, nil
 	}
-	dir := filepath.Join(w.o.Home, "repos", folderOf(in.Repo, "probe"))
-	c := &clone{w: w, dir: dir, url: in.Repo, busy: map[string]*busy{}}
+	dir := filepath.Join(w.o.Home, "repos", checkout.Folder(in.Repo, "probe"))
+	c := &clone{w: w, dir: dir, url: in.Repo}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := c.make(ctx); err != nil {

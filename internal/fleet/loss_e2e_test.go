@@ -59,7 +59,7 @@ func below(t *testing.T, pid int) []int {
 // A machine that sleeps while its agent works has lost the step when it wakes: another worker has
 // had it, and what the sleeper brings counts for nothing.
 func TestWorkerSleeps(t *testing.T) {
-	l := newLand(t, "", 1)
+	l := newLand(t, "", 1, keyed)
 	l.playsFor("20s")
 	l.worker("w1")
 	l.coordinator()

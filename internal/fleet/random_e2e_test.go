@@ -51,8 +51,9 @@ func newStorm(t *testing.T, n, tasks int) *storm {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
 	t.Logf("FLEET_SEED=%d", seed)
-	s := &storm{land: newLand(t, "", tasks), random: rand.New(rand.NewPCG(seed, 0)), workers: map[string][]string{}, killed: map[string]int{}}
-	s.playsFor("500ms")
+	s := &storm{land: newLand(t, "", tasks, keyed), random: rand.New(rand.NewPCG(seed, 0)), workers: map[string][]string{}, killed: map[string]int{}}
+	large := strings.Replace(oneTurn, "echo x", "case $RALPH_TASK in *[02468aceg]) head -c 200000 /dev/urandom >$RALPH_TASK.large;; esac; echo x", 1) // no parcel
+	s.write("scenario.yaml", "about: fleet\nrules:\n"+fmt.Sprintf(large, s.path("count/plays"), "500ms"))
 	s.patience = 10 * time.Minute
 	claude, codex := program("claude-2.1.329", "claude"), program("codex-0.169.0", "codex")
 	s.write("work/ralph/config.yaml", fmt.Sprintf(stormConfig, s.path("scenario.yaml"), claude, codex, s.path("count")))

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/checkout"
 	"github.com/ralph-loop/ralph/internal/fleet/clock"
 	"github.com/ralph-loop/ralph/internal/fleet/metrics"
 	"github.com/ralph-loop/ralph/internal/fleet/offer"
@@ -269,13 +270,13 @@ func shortAttempt(i activity.Info) string {
 
 // open is the worker's clone of a repository, for one coordinator.
 func (w *Worker) open(ctx context.Context, in In) (*clone, error) {
-	dir := filepath.Join(w.o.Home, "repos", folderOf(in.Repo, in.Journal))
+	dir := filepath.Join(w.o.Home, "repos", checkout.Folder(in.Repo, in.Journal))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c := w.clones[dir]; c != nil {
 		return c, nil
 	}
-	c := &clone{w: w, dir: dir, url: in.Repo, busy: map[string]*busy{}}
+	c := &clone{w: w, dir: dir, url: in.Repo}
 	if err := c.make(ctx); err != nil {
 		return nil, err
 	}

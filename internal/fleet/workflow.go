@@ -34,6 +34,9 @@ const tries = 10
 // any other when that one does not begin, or is lost.
 func step(ctx workflow.Context, in In) (Out, error) {
 	var out Out
+	if err := intime(ctx, in); err != nil {
+		return out, err
+	}
 	o := workflow.ActivityOptions{
 		StartToCloseTimeout: in.Limit, HeartbeatTimeout: in.Beat, WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: tries},

@@ -113,3 +113,17 @@ func TestHistoriesReplay(t *testing.T) {
 		}
 	}
 }
+
+// A parcel passes no fence at the remote: one that was sent when its coordinator may have lost the lease is given to
+// no worker, whoever's clock says what.
+func TestLateParcelIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, until := range map[string]time.Duration{"in time": time.Minute, "late": -time.Minute} {
+		in := aStep()
+		in.Until = time.Now().Add(until)
+		_, queues, err := play(t, in, func(string, int) (Out, error) { return Out{}, nil })
+		if late := until < 0; isLate(err) != late || (err != nil) != late || (len(queues) == 0) != late {
+			t.Errorf("%s: %v, given to %v", name, err, queues)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitObject, error
 	if err := CheckHash("commit", hash); err != nil {
 		return CommitObject{}, err
 	}
-	text, err := r.object(ctx, hash, "commit")
+	text, err := r.Object(ctx, hash, "commit")
 	if err != nil {
 		return CommitObject{}, err
 	}

@@ -14,8 +14,8 @@ import (
 // ErrObject is an object that is not there, or is not what it should be.
 var ErrObject = errors.New("object is missing or of another kind")
 
-// object reads an object of a kind.
-func (r *Repo) object(ctx context.Context, id, kind string) (string, error) {
+// Object reads an object of a kind.
+func (r *Repo) Object(ctx context.Context, id, kind string) (string, error) {
 	if text, err := r.ReadLoose(id, kind); err == nil {
 		return text, nil
 	}
@@ -61,9 +61,9 @@ func (r *Repo) TreeAt(ctx context.Context, id string) (string, error) {
 	if text, err := r.ReadLoose(id, "tree"); err == nil && text != "" {
 		return id, nil
 	}
-	text, err := r.object(ctx, id, "commit")
+	text, err := r.Object(ctx, id, "commit")
 	if errors.Is(err, ErrObject) {
-		_, err = r.object(ctx, id, "tree")
+		_, err = r.Object(ctx, id, "tree")
 		return id, err
 	}
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Repo) Members(ctx context.Context, id string) (map[string]TreeEntry, er
 	if list, ok := r.trees.Of(id); ok {
 		return list, nil
 	}
-	text, err := r.object(ctx, id, "tree")
+	text, err := r.Object(ctx, id, "tree")
 	if err != nil {
 		return nil, err
 	}

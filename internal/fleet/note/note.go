@@ -25,6 +25,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 // Note is what goes with the files of a worktree, to a worker and back.
@@ -82,6 +83,20 @@ func Decode(b []byte, k seal.Sealer) (Note, error) {
 	return n, nil
 }
 
+// MayTravel says of texts whether they may be put into a payload of Temporal beside this note: not what looks like a
+// secret, in files that go with it or in the work. Facts and states have none.
+func (n Note) MayTravel(r *redact.Redactor) func(text string) bool {
+	clean := func(text string) bool { return r.String(text) == text }
+	all := true
+	for _, text := range n.Files {
+		all = all && clean(string(text))
+	}
+	for _, text := range n.Flags {
+		all = all && clean(text)
+	}
+	return func(text string) bool { return all && clean(text) }
+}
+
 // EncodeFacts writes facts as the journal has them.
 func EncodeFacts(facts []ralph.Fact) ([]json.RawMessage, error) {
 	var out []json.RawMessage
@@ -106,6 +121,24 @@ func DecodeFacts(lines []json.RawMessage) ([]ralph.Fact, error) {
 		out = append(out, e.Fact)
 	}
 	return out, nil
+}
+
+// Took says in facts which worker they came from. A turn has ended when that is heard of, by the clock here: what
+// follows is decided on it.
+func Took(facts []ralph.Fact, worker string) {
+	for i, f := range facts {
+		switch f := f.(type) {
+		case ralph.TurnEnded:
+			f.Ended, f.Worker = time.Now().UTC().Truncate(time.Microsecond), worker
+			facts[i] = f
+		case ralph.ChecksRan:
+			f.Worker = worker
+			facts[i] = f
+		case ralph.Compacted:
+			f.Worker = worker
+			facts[i] = f
+		}
+	}
 }
 
 // Settings are the files that a step needs of the checkout: how ralph is set up, and the spec.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 func sealerOf(t *testing.T, b byte) seal.Sealer {
@@ -116,6 +117,27 @@ func TestTurnFolder(t *testing.T) {
 	for want, there := range map[string][]string{"5": {"4", "5.compact"}, "5.2": {"5"}, "5.3": {"5", "5.2", "6"}} {
 		if got := Turn(5, there); got != want {
 			t.Errorf("beside %v it is %s, want %s", there, got, want)
+		}
+	}
+}
+
+// What looks like a secret goes into no payload: in the work, or in a file or a setting beside it.
+func TestSecretsDoNotTravelAsParcels(t *testing.T) {
+	t.Parallel()
+	r := redact.New([]redact.Secret{{Name: "TOKEN", Value: "a-secret-of-this-machine"}}, nil)
+	for _, tt := range []struct {
+		n    Note
+		text string
+		want bool
+	}{
+		{Note{}, "a line", true},
+		{Note{}, "it is a-secret-of-this-machine", false},
+		{Note{Files: map[string][]byte{"ralph/config.yaml": []byte("a-secret-of-this-machine")}}, "a line", false},
+		{Note{Flags: map[string]string{"agent": "a-secret-of-this-machine"}}, "a line", false},
+		{Note{}, "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n", false},
+	} {
+		if got := tt.n.MayTravel(r)(tt.text); got != tt.want {
+			t.Errorf("%+v beside %q: %v", tt.n, tt.text, got)
 		}
 	}
 }

@@ -16,8 +16,9 @@ import (
 type Memory struct {
 	Worker string   `json:"worker,omitempty"`
 	Labels []string `json:"labels,omitempty"` // that it has, as far as they were asked for
-	Refs   []string `json:"refs,omitempty"`
-	Turn   string   `json:"turn,omitempty"` // the folder of the turn under way, among those of the task
+	Step   string   `json:"step,omitempty"`   // the newest that was begun, by its key
+	Refs   []string `json:"refs,omitempty"`   // of it, at the remote
+	Turn   string   `json:"turn,omitempty"`   // the folder of the turn under way, among those of the task
 }
 
 func memoryOf(root string, id ralph.TaskID) string {

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"sync"
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/refs"
@@ -23,7 +23,10 @@ type Place struct {
 
 // Look is where the worktree stands now.
 func Look(ctx context.Context, r *git.Repo) (Place, error) {
-	tree, err := r.Snapshot(ctx)
+	tree, err := r.TreeID(ctx)
+	if err == nil {
+		err = r.Written(ctx, tree)
+	}
 	if err != nil {
 		return Place{}, err
 	}
@@ -103,22 +106,29 @@ func Unpack(ctx context.Context, r *git.Repo, packed string) (p Place, note []by
 
 // Become makes a worktree of ralph's just as a place: HEAD, branch and files. What was there of
 // another state is gone, but for ignored files, which are what makes a used worktree worth it.
-// It may be done again after a crash.
-func Become(ctx context.Context, r *git.Repo, p Place) error {
+// is is where it was found by Look, the zero Place where that could not be told. It may be done again after a crash.
+func Become(ctx context.Context, r *git.Repo, is, p Place) error {
 	if !r.Ours() {
 		return fmt.Errorf("become %s: %s is no worktree of ralph's", p.Head, r.Root())
 	}
 	if err := refs.CheckBranchAt(p.Branch, p.Head, p.Tree); err != nil {
 		return err
 	}
+	if is.Tree != "" {
+		err := run(ctx, r, steps(ctx, r, is, p))
+		if now, lookErr := Look(ctx, r); err == nil && lookErr == nil && now == p || ctx.Err() != nil {
+			return err
+		}
+		// Something that was ignored there is not here, or it was changed meanwhile.
+	}
+	return run(ctx, r, steps(ctx, r, Place{}, p))
+}
+
+func run(ctx context.Context, r *git.Repo, commands [][]string) error {
 	r.Lock()
 	defer r.Unlock()
 	r.DropLocks()
-	for _, args := range [][]string{
-		{"checkout", "-q", "-f", "--no-track", "--ignore-other-worktrees", "-B", p.Branch, p.Head},
-		{"clean", "-q", "-f", "-d"},
-		{"read-tree", "-q", "--reset", "-u", p.Tree},
-	} {
+	for _, args := range commands {
 		c := git.Call{Args: args, Write: true, Index: r.RealIndex(), Conf: []string{
 			"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "submodule.recurse=false", "maintenance.auto=false", "gc.auto=0", "core.safecrlf=false",
 		}}
@@ -129,8 +139,54 @@ func Become(ctx context.Context, r *git.Repo, p Place) error {
 	return nil
 }
 
-// Linked reports whether a tree has repositories inside it, which do not travel.
-func Linked(ctx context.Context, r *git.Repo, tree string) (bool, error) {
-	out, err := r.Run(ctx, git.Call{Args: []string{"ls-tree", "-r", tree}})
-	return strings.Contains("\n"+out, "\n160000 "), err
+// steps are the commands of git that it takes. Where Look has found the worktree, its index has every file that is not
+// ignored: what goes over to another tree by it takes away what is not in that one, and nothing is left to be cleaned.
+func steps(ctx context.Context, r *git.Repo, is, p Place) [][]string {
+	checkout := []string{"checkout", "-q", "-f", "--no-track", "--ignore-other-worktrees", "-B", p.Branch, p.Head}
+	clean := []string{"clean", "-q", "-f", "-d"}
+	files := []string{"read-tree", "-q", "--reset", "-u", p.Tree}
+	switch tree, err := r.TreeOf(ctx, p.Head); {
+	case is.Tree == "":
+		return [][]string{checkout, clean, files}
+	case is.Branch == p.Branch && is.Head == p.Head:
+		return [][]string{files}
+	case err == nil && tree == p.Tree:
+		return [][]string{checkout}
+	}
+	return [][]string{checkout, files}
+}
+
+// Links knows which trees have repositories inside them, which do not travel. Each step asks, of trees that
+// differ little from those before.
+type Links struct{ none sync.Map }
+
+// In reports whether a commit has repositories inside it.
+func (l *Links) In(ctx context.Context, r *git.Repo, commit string) (bool, error) {
+	tree, err := r.TreeOf(ctx, commit)
+	if err != nil {
+		return false, err
+	}
+	return l.in(ctx, r, tree)
+}
+
+func (l *Links) in(ctx context.Context, r *git.Repo, tree string) (bool, error) {
+	if _, ok := l.none.Load(tree); ok {
+		return false, nil
+	}
+	list, err := r.Members(ctx, tree)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range list {
+		switch m.Mode {
+		case link:
+			return true, nil
+		case git.ModeDir:
+			if has, err := l.in(ctx, r, m.ID); has || err != nil {
+				return has, err
+			}
+		}
+	}
+	l.none.Store(tree, true)
+	return false, nil
 }
