@@ -223,10 +223,10 @@ func screenLayers() map[string][]string {
 func fleetLayers() map[string][]string {
 	return map[string][]string{
 		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/labels", "internal/proc", "internal/session", "internal/text", "internal/workers", "internal/workspace"},
-		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/base", "internal/fleet/checkout", "internal/fleet/clock", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/roster", "internal/fleet/seal", "internal/fleet/tail", "internal/fleet/transport", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace", "internal/workers"},
+		"internal/fleet":       {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/base", "internal/fleet/checkout", "internal/fleet/clock", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/roster", "internal/fleet/seal", "internal/fleet/tail", "internal/fleet/briefing", "internal/fleet/transport", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace", "internal/workers"},
 		"internal/fleet/ident": {"R", "internal/git/push"},
 		"internal/fleet/base":  {}, "internal/fleet/checkout": {"internal/git", "internal/proc"},
-		"internal/fleet/clock": {},
+		"internal/fleet/clock": {}, "internal/fleet/briefing": {"R"},
 		"internal/fleet/offer": {"internal/agent", "internal/config", "internal/proc", "internal/workspace"},
 		"internal/fleet/place": {"R", "internal/fleetcmd", "internal/git"},
 		"internal/fleet/lease": {}, "internal/fleet/seal": {"R"},

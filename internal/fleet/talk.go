@@ -2,11 +2,8 @@ package fleet
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/fleet/briefing"
 	"github.com/ralph-loop/ralph/internal/fleet/note"
 	stepping "github.com/ralph-loop/ralph/internal/step"
 )
@@ -32,64 +30,24 @@ type Talk struct {
 	Beat  time.Duration
 }
 
-// Told is the part of the state that the agent of a turn depends on.
-type Told struct {
-	Seq       int64
-	Seen      string // a digest of the rest
-	Task      *ralph.Task
-	Approvals []*ralph.Approval
-	Rules     []*ralph.AnswerRule
-}
-
-// tell cuts out of a state what belongs to a task.
-func tell(s *ralph.State, id ralph.TaskID) (Told, error) {
-	out := Told{Seq: s.Seq, Task: s.Task(id), Rules: s.Rules}
-	for _, a := range s.Approvals {
-		if a.Task == id {
-			out.Approvals = append(out.Approvals, a)
-		}
-	}
-	b, err := json.Marshal([]any{out.Approvals, out.Rules, out.Task == nil})
-	sum := sha256.Sum256(b)
-	out.Seen = hex.EncodeToString(sum[:8])
-	return out, err
-}
-
-// into is the state of a turn with what was told.
-func (t Told) into(s *ralph.State) *ralph.State {
-	s = s.Clone()
-	s.Seq, s.Rules = t.Seq, t.Rules
-	if t.Task != nil {
-		for i, task := range s.Plan.Tasks {
-			if task.ID == t.Task.ID {
-				s.Plan.Tasks = slices.Clone(s.Plan.Tasks)
-				s.Plan.Tasks[i] = t.Task
-			}
-		}
-		s.Approvals = slices.DeleteFunc(s.Approvals, func(a *ralph.Approval) bool { return a.Task == t.Task.ID })
-	}
-	s.Approvals = append(s.Approvals, t.Approvals...)
-	return s
-}
-
 // desk is the coordinator's end: the activity that writes into its journal.
 type desk struct{ journal stepping.Journal }
 
-func (d desk) talk(ctx context.Context, in Talk) (Told, error) {
+func (d desk) talk(ctx context.Context, in Talk) (briefing.Told, error) {
 	stop := beat(ctx, in.Beat)
 	defer stop()
 	if len(in.Facts) > 0 {
 		facts, err := note.DecodeFacts(in.Facts)
 		if err != nil {
-			return Told{}, temporal.NewNonRetryableApplicationError(err.Error(), "facts", nil)
+			return briefing.Told{}, temporal.NewNonRetryableApplicationError(err.Error(), "facts", nil)
 		}
 		for _, f := range facts {
 			if f.About() != in.Task {
-				return Told{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf("a worker may not write %s about %s in a turn of %s", f.Kind(), f.About(), in.Task), "facts", nil)
+				return briefing.Told{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf("a worker may not write %s about %s in a turn of %s", f.Kind(), f.About(), in.Task), "facts", nil)
 			}
 		}
 		if err := d.journal.Update(ctx, in.By, func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
-			return Told{}, err
+			return briefing.Told{}, err
 		}
 		return d.told(in.Task)
 	}
@@ -100,18 +58,18 @@ func (d desk) talk(ctx context.Context, in Talk) (Told, error) {
 			return out, err
 		}
 		if err := d.journal.Wait(ctx, s.Seq); err != nil {
-			return Told{}, err
+			return briefing.Told{}, err
 		}
 	}
 }
 
-func (d desk) told(id ralph.TaskID) (Told, error) {
-	out, err := tell(d.journal.State(), id)
+func (d desk) told(id ralph.TaskID) (briefing.Told, error) {
+	out, err := briefing.Tell(d.journal.State(), id)
 	if err != nil {
 		return out, err
 	}
 	if b, err := json.Marshal(out); err != nil || len(b) > maxPayload {
-		return Told{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf("what is asked about %s is more than %d kB: it cannot be answered on another machine", id, maxPayload>>10), "size", err)
+		return briefing.Told{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf("what is asked about %s is more than %d kB: it cannot be answered on another machine", id, maxPayload>>10), "size", err)
 	}
 	return out, nil
 }
@@ -155,11 +113,11 @@ func (l *line) State() *ralph.State {
 	return l.state
 }
 
-func (l *line) learn(t Told) {
+func (l *line) learn(t briefing.Told) {
 	l.looking.Lock()
 	defer l.looking.Unlock()
 	if t.Seq >= l.state.Seq {
-		l.state = t.into(l.state)
+		l.state = t.Into(l.state)
 	}
 }
 
@@ -188,7 +146,7 @@ func (l *line) Wait(ctx context.Context, seq int64) error {
 	if s.Seq > seq {
 		return nil
 	}
-	t, err := tell(s, l.task)
+	t, err := briefing.Tell(s, l.task)
 	if err != nil {
 		return err
 	}
@@ -207,7 +165,7 @@ func (l *line) speak(ctx context.Context, id string, in Talk) error {
 	if err != nil {
 		return fmt.Errorf("tell the coordinator: %w", err)
 	}
-	var out Told
+	var out briefing.Told
 	if err := outcome(ctx, run, &out); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

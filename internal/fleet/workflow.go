@@ -6,6 +6,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/ralph-loop/ralph/internal/fleet/briefing"
 )
 
 // The names by which workflows and activities are known to the server. They stay as they are:
@@ -63,8 +65,8 @@ func final(err error) bool {
 
 // talk has the coordinator do what a worker asks of the journal. It waits for a coordinator for
 // as long as there is none.
-func talk(ctx workflow.Context, in Talk) (Told, error) {
-	var out Told
+func talk(ctx workflow.Context, in Talk) (briefing.Told, error) {
+	var out briefing.Told
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * 24 * time.Hour, HeartbeatTimeout: in.Beat,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Second},
