@@ -34,6 +34,7 @@ func BenchmarkFleet(b *testing.B) {
 	}
 	t := newTable("fleet")
 	b.Run("steps", func(b *testing.B) { benchSteps(b, bin, server, t) })
+	b.Run("way", func(b *testing.B) { benchWay(b, bin, server, t) })
 	b.Run("slots", func(b *testing.B) { benchFleetSlots(b, bin, server, t) })
 	t.print(b)
 }
@@ -48,11 +49,16 @@ type farm struct {
 // hubOf gives a repository a bare remote, which is all that its machines share.
 func (b *sandboxRepo) hubOf() string {
 	b.tb.Helper()
-	hub := filepath.Join(filepath.Dir(b.dir), "hub.git")
+	hub := b.hub()
 	b.run("git", "init", "-q", "--bare", hub)
 	b.git("remote", "add", "origin", hub)
 	return hub
 }
+
+// fleetKey is what a fleet has that is more than a try (docs/fleet.md).
+const fleetKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+func (b *sandboxRepo) hub() string { return filepath.Join(filepath.Dir(b.dir), "hub.git") }
 
 // newFarm begins a server and n workers for a repository.
 func newFarm(b *sandboxRepo, server string, n, slots int) *farm {
@@ -66,7 +72,7 @@ func newFarm(b *sandboxRepo, server string, n, slots int) *farm {
 	_, port, _ := net.SplitHostPort(address)
 	_ = l.Close()
 	f := &farm{sandboxRepo: b}
-	b.env = append(b.env, "TEMPORAL_ADDRESS="+address)
+	b.env = append(b.env, "TEMPORAL_ADDRESS="+address, "RALPH_FLEET_KEY="+fleetKey)
 	b.tb.Cleanup(f.stop)
 	f.server, _ = b.start(server, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--log-level", "error", "--db-filename", filepath.Join(b.tool, "temporal.db"))
 	f.until("the server answers", func() bool {
@@ -252,6 +258,38 @@ func benchSteps(b *testing.B, bin, server string, t *table) {
 		t.add("the same: a check, whose files are there", spreadOf(checks, same).String())
 		t.add("memory of a worker that waits for its first step", idle.String())
 		t.goal(fmt.Sprintf("memory of a worker with one slot and %d tasks, at its peak", tasks), worker.String(), "at most 40 MiB of its own", worker.own <= 40)
+	}
+}
+
+// benchWay is the least that the way to another process can cost: an empty workflow, by a program that does nothing else.
+func benchWay(b *testing.B, bin, server string, t *table) {
+	steps, pairs := size(40, 2), size(3, 1)
+	way := buildTool(b, "way")
+	for b.Loop() {
+		var parcels, pushes []float64
+		for range pairs {
+			r := newBox(b, bin)
+			r.git("init", "-q", "-b", "main")
+			f := newFarm(r, server, 0, 0)
+			there := filepath.Join(r.tool, "there")
+			r.run("git", "init", "-q", there)
+			p, out := r.start(way, "worker", "way", there)
+			f.workers = append(f.workers, p)
+			f.until("the way leads somewhere", func() bool {
+				said, _ := os.ReadFile(out.Name())
+				return strings.Contains(string(said), "ready")
+			})
+			_, said := r.run(way, "steps", "way", strconv.Itoa(steps), r.hub(), "10")
+			var parcel, push float64
+			if _, err := fmt.Sscan(said, &parcel, &push); err != nil {
+				b.Fatalf("%v: %s", err, said)
+			}
+			parcels, pushes = append(parcels, parcel), append(pushes, push)
+			f.stop()
+		}
+		same := func(f float64) float64 { return f }
+		t.add("the least: an empty workflow with an activity elsewhere, 10 kB there and back in it, ms", spreadOf(parcels, same).String())
+		t.add("the least by a remote: the same, and a push and a fetch each way, ms", spreadOf(pushes, same).String())
 	}
 }
 
