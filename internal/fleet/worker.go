@@ -212,8 +212,12 @@ func (w *Worker) carry(ctx context.Context, in In) (out Out, err error) {
 	in.Ahead = clock.Shift(in.Ahead, attempt.StartedTime, began) // from now on of the clock here
 	stop := beat(ctx, in.Beat)
 	defer stop()
+	hands := w.hands
+	if w.asked.Err() != nil {
+		hands = nil // it was asked for work before that, and got some after it
+	}
 	select {
-	case w.hands <- struct{}{}:
+	case hands <- struct{}{}:
 		defer func() { <-w.hands }()
 	case <-w.asked.Done():
 		return Out{}, temporal.NewApplicationError("worker "+w.o.Name+" is about to end, and had no slot for it any more", "drained")
