@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	ralphtest.Draws(25)
+	ralphtest.Draws(10)
 	os.Exit(ralphtest.InMemory(m))
 }
