@@ -27,7 +27,7 @@ type FakeGit struct {
 	Took   time.Duration // of each of these steps
 
 	mu      sync.Mutex
-	commits map[string][]ralph.TaskID // what a commit holds
+	commits map[string]*heldWork // what a commit holds
 	tip     string
 	base    string
 	made    int
@@ -38,14 +38,14 @@ type FakeGit struct {
 
 // NewForest returns a repository with one commit.
 func NewForest() *FakeGit {
-	return &FakeGit{commits: map[string][]ralph.TaskID{"c0": nil}, tip: "c0", base: "c0", tries: map[string]int{}, busy: map[string]ralph.TaskID{}}
+	return &FakeGit{commits: map[string]*heldWork{"c0": nil}, tip: "c0", base: "c0", tries: map[string]int{}, busy: map[string]ralph.TaskID{}}
 }
 
 // Landed are the tasks whose work is on the base branch.
 func (w *FakeGit) Landed() []ralph.TaskID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.commits[w.base])
+	return w.commits[w.base].list()
 }
 
 func (w *FakeGit) bad(format string, args ...any) {
@@ -58,11 +58,37 @@ func (w *FakeGit) try(what string, id ralph.TaskID) int {
 	return w.tries[what+string(id)]
 }
 
-func (w *FakeGit) commit(held []ralph.TaskID) string {
+func (w *FakeGit) commit(on *heldWork, added []ralph.TaskID) string {
 	w.made++
 	name := fmt.Sprintf("c%d", w.made)
-	w.commits[name] = held
+	w.commits[name] = &heldWork{on, added}
 	return name
+}
+
+// heldWork is what a commit holds: the work of tasks, on top of what the one before it holds. A list of its
+// own for each commit would be most of the memory of a plan of ten thousand tasks.
+type heldWork struct {
+	on    *heldWork
+	added []ralph.TaskID
+}
+
+func (h *heldWork) has(id ralph.TaskID) bool {
+	for ; h != nil; h = h.on {
+		if slices.Contains(h.added, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// list is all of it, in its order.
+func (h *heldWork) list() []ralph.TaskID {
+	var parts [][]ralph.TaskID
+	for ; h != nil; h = h.on {
+		parts = append(parts, h.added)
+	}
+	slices.Reverse(parts)
+	return slices.Concat(parts...)
 }
 
 // at marks a worktree as in use for the time of a turn.
@@ -77,7 +103,7 @@ func (w *FakeGit) at(s *ralph.State, t *ralph.Task) func() {
 		w.bad("%s and %s work in %s", t.ID, other, dir)
 	}
 	for _, dep := range t.Deps {
-		if d := s.Task(dep); d != nil && d.Status == ralph.TaskDone && d.Run.Queue.Commit != "" && !slices.Contains(w.commits[t.Run.Worktree.Base], dep) && !slices.Contains(w.commits[w.tip], dep) {
+		if d := s.Task(dep); d != nil && d.Status == ralph.TaskDone && d.Run.Queue.Commit != "" && !w.commits[t.Run.Worktree.Base].has(dep) && !w.commits[w.tip].has(dep) {
 			w.bad("%s works without the merged work of %s", t.ID, dep)
 		}
 	}
@@ -103,7 +129,7 @@ func (w *FakeGit) do(s *ralph.State, t *ralph.Task, step ralph.Step) ([]ralph.Fa
 			return nil, false
 		}
 		m := t.Run.Queue.Merged
-		pass := w.Red == nil || !w.Red(w.commits[m.Commit])
+		pass := w.Red == nil || !w.Red(w.commits[m.Commit].list())
 		return []ralph.Fact{ralph.ChecksRan{Task: t.ID, Pass: pass, Tree: m.Tree, Results: []ralph.CheckResult{{Name: "test", Pass: pass}}}}, true
 	case ralph.Merge:
 		return []ralph.Fact{w.merge(t, step)}, true
@@ -149,12 +175,12 @@ func (w *FakeGit) merge(t *ralph.Task, step ralph.Merge) ralph.Fact {
 		f.Moved = w.tip
 		return f
 	}
-	held := slices.Clone(w.commits[w.tip])
+	held, added := w.commits[w.tip], []ralph.TaskID(nil)
 	if len(step.Members) == 0 {
-		held = append(held, w.commits[w.base]...)
+		added = w.commits[w.base].list()
 	}
 	for _, id := range step.Members {
-		if slices.Contains(held, id) {
+		if held.has(id) || slices.Contains(added, id) {
 			continue // an engine that died had merged it
 		}
 		if w.Conflicts != nil {
@@ -163,13 +189,13 @@ func (w *FakeGit) merge(t *ralph.Task, step ralph.Merge) ralph.Fact {
 				return f
 			}
 		}
-		held = append(held, id)
+		added = append(added, id)
 	}
-	if len(held) == len(w.commits[w.tip]) && len(step.Members) > 0 {
+	if len(added) == 0 && len(step.Members) > 0 {
 		f.Commit, f.Tree, f.How, f.Advanced = w.tip, "tree-"+w.tip, "nothing", true
 		return f
 	}
-	f.Commit = w.commit(held)
+	f.Commit = w.commit(held, added)
 	f.Tree = "tree-" + f.Commit
 	if step.Free || slices.Contains(step.Green, f.Tree) {
 		f.Advanced, w.tip = true, f.Commit
@@ -182,7 +208,7 @@ func (w *FakeGit) land(s *ralph.State, t *ralph.Task) ralph.Fact {
 	f := ralph.Landed{Task: t.ID, From: i.Landed, To: i.Tip}
 	try := w.try("land", "")
 	if w.Move != nil && w.Move(try) {
-		w.base = w.commit(slices.Clone(w.commits[w.base]))
+		w.base = w.commit(w.commits[w.base], nil)
 	}
 	switch {
 	case w.Dirty != nil && w.Dirty(try):
