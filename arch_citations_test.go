@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/rules"
 )
 
 // anID is an id of a rule or a requirement; short ones are looked for in comments alone,
@@ -18,7 +18,7 @@ var (
 	aPaper  = regexp.MustCompile(`\b(?:product|lessons|next|architecture|requirements|review)\.md\b|\bdocument [A-E]\b|\b[Ii]ssue [0-9]+|\bproduct [0-9]`)
 )
 
-// citations refuses ids that policy.Rules() does not explain, and papers that are not in the
+// citations refuses ids that rules.All() does not explain, and papers that are not in the
 // repository: whoever reads the code cannot look them up. Tests name what they show as
 // they like.
 func citations(f *file, explained map[string]bool) (out []string) {
@@ -29,7 +29,7 @@ func citations(f *file, explained map[string]bool) (out []string) {
 		for _, re := range ids {
 			for _, m := range re.FindAllStringSubmatch(text, -1) {
 				if !explained[m[1]] {
-					out = append(out, f.at(n, "cites "+m[1], "policy.Rules() has no such rule: say the reason in words, or put the rule there with its sentence"))
+					out = append(out, f.at(n, "cites "+m[1], "rules.All() has no such rule: say the reason in words, or put the rule there with its sentence"))
 				}
 			}
 		}
@@ -51,10 +51,10 @@ func citations(f *file, explained map[string]bool) (out []string) {
 	return out
 }
 
-// explainedIDs are those of policy.Rules(): docs/rules.md has them with their sentences.
+// explainedIDs are those of rules.All(): docs/rules.md has them with their sentences.
 func explainedIDs() map[string]bool {
 	out := map[string]bool{}
-	for _, r := range policy.Rules() {
+	for _, r := range rules.All() {
 		out[r.ID] = true
 	}
 	return out

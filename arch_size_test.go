@@ -22,9 +22,9 @@ func larger() map[string]struct {
 		most int
 		why  string
 	}{
-		"R":                  {10400, "the nouns, facts and commands of one domain; it shrinks by nothing but fewer nouns"},
-		"internal/operation": {8100, "one judge of shell commands, which is one walk over all that they do"},
-		"internal/policy":    {5340, "the rules: each looks at one State through one Config, and Next and Schedule call nearly all of them; what is decided of threads alone is internal/thread's, deciding again internal/policy/replay's"},
+		"R":                  {10400, "the nouns, facts and commands of one domain are one graph of types: State holds each noun, and each fact applies itself to State"},
+		"internal/operation": {8060, "one judge of shell commands, which is one walk: what a command does may be what one within it does, so the files of programs call the walk and are called by it"},
+		"internal/policy":    {5030, "Next and Schedule look at one State through one Config and at each other: a step asks whether the session goes on, the session what the step would be; what stands alone is out of it (breaker, rules, replay, internal/thread)"},
 		"internal/step":      {5370, "one executor; its parts share the turn under way"},
 		"internal/fleet":     {3320, "all that knows Temporal, which one package alone may; what needs no Temporal is below it"},
 	}

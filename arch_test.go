@@ -55,16 +55,18 @@ func pureLayers() map[string][]string {
 		"internal/notice":            {"R"},
 		"internal/lookup":            {"R", "internal/approval"},
 		"internal/queue":             {"R", "internal/specfile"},
-		"internal/policy":            {"R", "internal/approval", "internal/lazyregexp", "internal/queue", "internal/signature", "internal/text", "internal/thread"},
+		"internal/policy":            {"R", "internal/approval", "internal/lazyregexp", "internal/policy/breaker", "internal/queue", "internal/signature", "internal/text", "internal/thread"},
+		"internal/policy/breaker":    {"R"},
+		"internal/policy/rules":      {},
 		"internal/policy/replay":     {"R", "internal/approval", "internal/policy", "internal/thread"},
 		"internal/prompt":            {"R", "internal/lazyregexp", "internal/signature", "internal/text"},
 		"internal/workers":           {"R", "internal/text"},
 		"internal/report":            {"R", "internal/action", "internal/text", "internal/workers"},
-		"internal/report/receipts":   {"R", "internal/policy", "internal/report", "internal/text"},
+		"internal/report/receipts":   {"R", "internal/policy/rules", "internal/report", "internal/text"},
 		"internal/report/gates":      {"R", "internal/action", "internal/report", "internal/text"},
-		"internal/services":          {"R", "internal/action", "internal/policy", "internal/report", "internal/text"},
+		"internal/services":          {"R", "internal/action", "internal/policy/breaker", "internal/report", "internal/text"},
 		"internal/status":            {"R", "internal/action", "internal/report", "internal/services", "internal/text", "internal/workers"},
-		"internal/sessionreport":     {"R", "internal/action", "internal/chart", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
+		"internal/sessionreport":     {"R", "internal/action", "internal/chart", "internal/policy/rules", "internal/report", "internal/services", "internal/status", "internal/text"},
 		"internal/signature":         {"R", "internal/text"},
 		"internal/specdoc":           {"R", "internal/report", "internal/specfile", "internal/text"},
 		"internal/specfile":          {"R"},
@@ -93,7 +95,7 @@ func upperLayers() map[string][]string {
 		"internal/termtext":       {"internal/lazyregexp", "internal/proc"},
 		"internal/early":          {"R", "internal/action", "internal/termtext", "internal/locate", "internal/journal", "internal/proc", "internal/status"},
 		"internal/livingdocs":     {"R", "internal/redact", "internal/specdoc"},
-		"internal/forge":          {"R", "internal/lazyregexp", "internal/outgoing", "internal/policy", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text", "internal/tracker", "internal/tracker/github"},
+		"internal/forge":          {"R", "internal/lazyregexp", "internal/outgoing", "internal/policy/breaker", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text", "internal/tracker", "internal/tracker/github"},
 		"internal/outgoing":       {"R", "internal/git", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text"},
 		"internal/check":          {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput", "internal/text"},
 		"internal/agent": {
@@ -111,12 +113,12 @@ func upperLayers() map[string][]string {
 		"internal/model":           {"internal/redact", "internal/text"},
 		"internal/hook":            {"R", "internal/proc", "internal/text"},
 		"internal/notify":          {"R", "internal/action", "internal/lazyregexp", "internal/notice", "internal/proc", "internal/text"},
-		"internal/outbox":          {"R", "internal/follow", "internal/journal", "internal/policy", "internal/text", "internal/tracker"},
-		"internal/tracker":         {"R", "internal/policy"},
+		"internal/outbox":          {"R", "internal/follow", "internal/journal", "internal/policy/breaker", "internal/text", "internal/tracker"},
+		"internal/tracker":         {"R", "internal/policy/breaker"},
 		"internal/tracker/github":  {"R", "internal/tracker"},
 		"internal/tracker/jira":    {"R", "internal/tracker"},
 		"internal/tracker/ado":     {"R", "internal/tracker"},
-		"internal/advice":          {"R", "internal/model", "internal/policy", "internal/redact", "internal/signature", "internal/text", "internal/thread"},
+		"internal/advice":          {"R", "internal/model", "internal/policy/breaker", "internal/redact", "internal/signature", "internal/text", "internal/thread"},
 		"internal/follow":          {"R", "internal/journal", "internal/views"},
 		"internal/agentsock":       {"R", "internal/fastpath"},
 		"internal/coverage":        {"R"},
@@ -134,7 +136,7 @@ func upperLayers() map[string][]string {
 		"internal/web/draw":   {},
 		"internal/web/index":  {"R", "internal/follow", "internal/report", "internal/report/receipts", "internal/text"},
 		"internal/web/live":   {"internal/text"},
-		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup", "internal/workers"},
+		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy/rules", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup", "internal/workers"},
 		"internal/web/markup": {"internal/lazyregexp", "internal/text"}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {"internal/text"},
 		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index"},
@@ -154,7 +156,7 @@ func upperLayers() map[string][]string {
 		"internal/screen":      {"R", "internal/action", "internal/policy", "internal/report", "internal/services", "internal/status", "internal/text"},
 		"internal/screen/page": {"R", "internal/action", "internal/queue", "internal/report", "internal/report/gates", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/web/draw", "internal/web/markup", "internal/workers"},
 		"internal/interceptor": {"R", "internal/approval", "internal/agentsock", "internal/claudehook", "internal/config", "internal/exit", "internal/lookup", "internal/operation", "internal/policy", "internal/proc", "internal/sandbox", "internal/shim", "internal/step", "internal/workspace", "internal/worktree"},
-		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/config/setting", "internal/coverage", "internal/forge", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/push", "internal/interceptor", "internal/livingdocs", "internal/model", "internal/notify", "internal/outgoing", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/shim", "internal/signature", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree", "internal/outbox", "internal/specfile", "internal/tracker", "internal/tracker/ado", "internal/tracker/github", "internal/tracker/jira"},
+		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/config/setting", "internal/coverage", "internal/forge", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/push", "internal/interceptor", "internal/livingdocs", "internal/model", "internal/notify", "internal/outgoing", "internal/policy", "internal/policy/breaker", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/shim", "internal/signature", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree", "internal/outbox", "internal/specfile", "internal/tracker", "internal/tracker/ado", "internal/tracker/github", "internal/tracker/jira"},
 		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/config/setting", "internal/coverage", "internal/follow", "internal/check", "internal/git/info", "internal/git", "internal/git/commits", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/tracker", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/console":     {"R", "internal/action", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace", "internal/termtext"},
 		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/config/setting", "internal/doctor", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
@@ -179,7 +181,7 @@ func commandLayers() map[string][]string {
 		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
 		"internal/cli/plumbing": {"R", "internal/agent/api", "internal/agentsock", "internal/claudehook", "internal/cli/flags", "internal/demo", "internal/exit", "internal/interceptor", "internal/mcp", "internal/sandbox", "internal/workspace"},
 		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/labels", "internal/session", "internal/workspace", "internal/action"},
-		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/report", "internal/report/receipts", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
+		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/policy/rules", "internal/report", "internal/report/receipts", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
 		"cmd/ralph":             {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
 }
@@ -270,7 +272,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/policy/replay", "internal/queue", "internal/prompt", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
+	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/policy/breaker", "internal/policy/replay", "internal/policy/rules", "internal/queue", "internal/prompt", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -346,8 +348,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 16 {
-		t.Fatalf("found %d pure packages, want 16: see isPure", len(byPkg))
+	if len(byPkg) != 18 {
+		t.Fatalf("found %d pure packages, want 18: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/model"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 )
 
 // How long a model is left alone that could not be asked, where it does not say so itself: twice
@@ -39,7 +39,7 @@ func (o *Outages) rests(name string, now time.Time) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	b := o.out[name].breaker
-	until, _ := policy.MayCall(ralph.OutsideService{Breaker: b}, "", now)
+	until, _ := breaker.MayCall(ralph.OutsideService{Breaker: b}, "", now)
 	if until.IsZero() {
 		o.tries(name, now)
 		return ""
@@ -53,7 +53,7 @@ func (o *Outages) tries(name string, now time.Time) {
 	if !out {
 		return
 	}
-	facts, _ := policy.Begin(ralph.OutsideService{Breaker: x.breaker}, "a decision", policy.BreakerConfig{}, now)
+	facts, _ := breaker.Begin(ralph.OutsideService{Breaker: x.breaker}, "a decision", breaker.Config{}, now)
 	for _, f := range facts {
 		if f, is := f.(ralph.BreakerMoved); is {
 			x.breaker = f.Breaker
@@ -74,9 +74,9 @@ func (o *Outages) tell(name string, now time.Time, failed bool, e *model.Error) 
 		return
 	}
 	x := o.out[name]
-	c := policy.BreakerConfig{Failures: 1, Reset: restAfter(x.failed, e)}
+	c := breaker.Config{Failures: 1, Reset: restAfter(x.failed, e)}
 	before := x.breaker.Opened
-	x.breaker = policy.Trip(policy.Trip(x.breaker, policy.CallBegins, "", c, now), policy.CallFailed, "", c, now)
+	x.breaker = breaker.Trip(breaker.Trip(x.breaker, breaker.CallBegins, "", c, now), breaker.CallFailed, "", c, now)
 	if !x.breaker.Opened.Equal(before) { // else it was asked before it was known to be out
 		x.failed++
 	}

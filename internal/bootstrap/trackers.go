@@ -12,7 +12,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/outbox"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/tracker"
@@ -155,8 +155,8 @@ func (t Trackers) Services() map[ralph.Service]outbox.Service {
 	return all
 }
 
-func breakerOf(b config.Breaker) policy.BreakerConfig {
-	return policy.BreakerConfig{Failures: b.Failures, Window: b.Window, Reset: b.Reset, Successes: b.Successes}
+func breakerOf(b config.Breaker) breaker.Config {
+	return breaker.Config{Failures: b.Failures, Window: b.Window, Reset: b.Reset, Successes: b.Successes}
 }
 
 // mapping reads what the settings say of each moment.

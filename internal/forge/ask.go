@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/tracker"
 )
 
@@ -23,7 +23,7 @@ type Reached struct {
 		tracker.Reader
 	}
 	Why     string // there is no client
-	Breaker policy.BreakerConfig
+	Breaker breaker.Config
 }
 
 // reach is how a service is asked for issues.
@@ -42,7 +42,7 @@ func (w *Watcher) reach(service ralph.Service) Reached {
 func (w *Watcher) may() bool { return w.mayAsk(ralph.GitHub) }
 
 func (w *Watcher) mayAsk(service ralph.Service) bool {
-	at, _ := policy.MayCall(w.Journal.State().Outside(service), w.by(), w.Now())
+	at, _ := breaker.MayCall(w.Journal.State().Outside(service), w.by(), w.Now())
 	return w.reach(service).Client != nil && at.IsZero()
 }
 
@@ -52,10 +52,10 @@ func (w *Watcher) asked(ctx context.Context, call func() error) error {
 }
 
 func (w *Watcher) askedOf(ctx context.Context, service ralph.Service, call func() error) error {
-	breaker := w.reach(service).Breaker
+	c := w.reach(service).Breaker
 	may := false
 	err := w.record(ctx, func(s *ralph.State) (facts []ralph.Fact) {
-		facts, may = policy.Begin(s.Outside(service), w.by(), breaker, w.Now())
+		facts, may = breaker.Begin(s.Outside(service), w.by(), c, w.Now())
 		return facts
 	})
 	if err != nil {
@@ -70,12 +70,12 @@ func (w *Watcher) askedOf(ctx context.Context, service ralph.Service, call func(
 	}
 	e, failed := errors.AsType[*tracker.Error](err)
 	recorded := w.record(ctx, func(s *ralph.State) []ralph.Fact {
-		var end policy.CallEnd
+		var end breaker.CallEnd
 		if failed {
 			end = e.End(w.Now())
 			end.Why = w.Redact.String(end.Why)
 		}
-		return append(w.renamed(s), policy.AfterCall(s.Outside(service), end, breaker, w.Now())...)
+		return append(w.renamed(s), breaker.AfterCall(s.Outside(service), end, c, w.Now())...)
 	})
 	return errors.Join(err, recorded)
 }

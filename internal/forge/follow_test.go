@@ -13,7 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/demo/hub"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/tracker"
@@ -40,7 +40,7 @@ func newProposal(t *testing.T) *proposal {
 	x.journal = ralphtest.NewMem(func() time.Time { return x.at })
 	x.Watcher = &Watcher{
 		Journal: x.journal, Client: client, Repo: "o/r", Root: t.TempDir(), Redact: redact.New(nil, nil),
-		Breaker: policy.BreakerConfig{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2},
+		Breaker: breaker.Config{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2},
 		Set:     Settings{Poll: time.Second, Follow: true, MaxRounds: 3, Allow: []string{"team"}},
 		NewID:   func(*ralph.State) ralph.SpecID { return "q-2" },
 		Now:     func() time.Time { return x.at },

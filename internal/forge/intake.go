@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/tracker"
 )
@@ -79,7 +79,7 @@ func (w *Watcher) polled(ctx context.Context, src Source, why string) error {
 		return nil
 	}
 	w.told[name] = why
-	until, _ := policy.MayCall(w.Journal.State().Outside(src.service()), w.by(), w.Now())
+	until, _ := breaker.MayCall(w.Journal.State().Outside(src.service()), w.by(), w.Now())
 	f := ralph.Polled{Source: name, Error: why, Until: until}
 	return w.record(ctx, func(*ralph.State) []ralph.Fact { return []ralph.Fact{f} })
 }
@@ -284,7 +284,7 @@ func (w *Watcher) Add(ctx context.Context, name string) (said string, err error)
 	if x := w.reach(ref.Service); x.Client == nil {
 		return "", &ralph.Refusal{Why: cmp.Or(x.Why, "it is not known where "+ref.Service.Title()+" is: set `sync."+string(ref.Service)+".url`"), Kind: ralph.ErrUsage}
 	}
-	if at, why := policy.MayCall(w.Journal.State().Outside(ref.Service), w.by(), w.Now()); !at.IsZero() {
+	if at, why := breaker.MayCall(w.Journal.State().Outside(ref.Service), w.by(), w.Now()); !at.IsZero() {
 		return "", &ralph.Refusal{Why: ref.Service.Title() + " is not asked before " + at.Local().Format("15:04:05") + ": " + why, Hint: "`[[breaker-retry " + string(ref.Service) + "]]` has it tried now", Kind: ralph.ErrUsage}
 	}
 	err = w.askedOf(ctx, ref.Service, func() error {

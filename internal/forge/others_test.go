@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/tracker"
 	"github.com/ralph-loop/ralph/internal/tracker/ado"
 	"github.com/ralph-loop/ralph/internal/tracker/jira"
@@ -44,7 +44,7 @@ func TestIssuesOfOthers(t *testing.T) {
 				add(n, "Mia")
 			}
 			add(3, "Mallory")
-			x.Others = map[ralph.Service]Reached{tt.service: {Client: clientOf(t, s), Breaker: policy.BreakerConfig{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2}}}
+			x.Others = map[ralph.Service]Reached{tt.service: {Client: clientOf(t, s), Breaker: breaker.Config{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2}}}
 			x.Set.Sources = []Source{{Service: tt.service, Words: "label:ralph is:open", Every: time.Minute, Allow: []string{tt.allow, "Mallory"}}}
 			var told []string
 			x.Said = func(f ralph.Fact, _ *ralph.State) {

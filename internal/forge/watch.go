@@ -18,7 +18,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/outgoing"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/tracker"
 	"github.com/ralph-loop/ralph/internal/tracker/github"
@@ -62,7 +62,7 @@ type Watcher struct {
 	Why      string         // there is no access
 	Repo     string         // owner/name of pull requests
 	Places   tracker.Places
-	Breaker  policy.BreakerConfig
+	Breaker  breaker.Config
 	Others   map[ralph.Service]Reached // beside GitHub: issues come from there as well
 	Branches outgoing.Branches
 	Root     string

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/tracker"
@@ -34,7 +34,7 @@ func newStand(t *testing.T) *stand {
 	}
 	x.Watcher = &Watcher{
 		Journal: x.journal, Client: client, Repo: "o/r", Places: tracker.Places{GitHubRepo: "o/r"}, Root: t.TempDir(), Redact: redact.New(nil, nil),
-		Breaker: policy.BreakerConfig{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2},
+		Breaker: breaker.Config{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2},
 		Set:     Settings{Sources: []Source{{Repo: "o/r", Words: "label:ralph", Labels: []string{"ralph"}, Every: time.Second, Allow: []string{"anyone"}}}},
 		NewID:   func(s *ralph.State) ralph.SpecID { return ralph.SpecID(fmt.Sprintf("q-%d", len(s.Inbox))) },
 		Now:     func() time.Time { return x.at },
@@ -147,7 +147,7 @@ func TestDenied(t *testing.T) {
 	y := newStand(t)
 	y.hub.Script(trackertest.Step{Status: 403, Body: `{"message":"Resource not accessible"}`})
 	y.after(t, 0)
-	if at, why := policy.MayCall(y.journal.State().Outside(ralph.GitHub), "forge", y.at); !at.IsZero() {
+	if at, why := breaker.MayCall(y.journal.State().Outside(ralph.GitHub), "forge", y.at); !at.IsZero() {
 		t.Errorf("held until %v: %s", at, why)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 )
 
 // Steady is the time since the machine was started, which no clock that is set moves, with the name of
@@ -59,7 +59,7 @@ func NextPush(s *ralph.State, service ralph.Service, settle time.Duration, now t
 		return nil, nil, time.Time{}
 	}
 	next := slices.MinFunc(all, func(a, b candidate) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.p.Seq, b.p.Seq)) })
-	if may, _ := policy.MayCall(s.Outside(service), Name, now); may.After(next.at) {
+	if may, _ := breaker.MayCall(s.Outside(service), Name, now); may.After(next.at) {
 		next.at = may
 	}
 	return next.r, next.p, next.at

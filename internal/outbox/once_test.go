@@ -15,7 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/outbox"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/tracker"
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 // settle is longer than the server of the test takes.
 const settle = 400 * time.Millisecond
 
-func breakerOfTests() policy.BreakerConfig {
-	return policy.BreakerConfig{Failures: 3, Window: time.Minute, Reset: 200 * time.Millisecond, Successes: 2}
+func breakerOfTests() breaker.Config {
+	return breaker.Config{Failures: 3, Window: time.Minute, Reset: 200 * time.Millisecond, Successes: 2}
 }
 
 func clientOf(service ralph.Service, url string) (tracker.Client, error) {

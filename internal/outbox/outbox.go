@@ -16,14 +16,14 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/tracker"
 )
 
 // Service is how one tracker is reached and what it is told.
 type Service struct {
 	Client  func() (tracker.Client, error) // called when something is to be sent, once
-	Breaker policy.BreakerConfig
+	Breaker breaker.Config
 	// Settle is how long what may have arrived can still be under way, or not be seen yet.
 	Settle  time.Duration
 	Mapping Mapping

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/tracker"
 )
 
@@ -43,7 +43,7 @@ func (o *Outbox) send(ctx context.Context, service ralph.Service, how Service, c
 	}
 	may := false
 	if err := o.record(func(s *ralph.State) (facts []ralph.Fact) {
-		facts, may = policy.Begin(s.Outside(service), Name, how.Breaker, o.x.Journal.Now())
+		facts, may = breaker.Begin(s.Outside(service), Name, how.Breaker, o.x.Journal.Now())
 		return facts
 	}); err != nil || !may { // somebody else tries the service
 		return err
@@ -215,7 +215,7 @@ func (x *sending) find() (found bool, err error) {
 func (x *sending) arrived(remote tracker.Remote, found bool) error {
 	return x.record(func(s *ralph.State) []ralph.Fact {
 		facts := []ralph.Fact{ralph.Pushed{PushRef: x.at, Remote: remote.ID, URL: remote.URL, Found: found}}
-		return append(facts, policy.AfterCall(s.Outside(x.service), policy.CallEnd{}, x.how.Breaker, x.x.Journal.Now())...)
+		return append(facts, breaker.AfterCall(s.Outside(x.service), breaker.CallEnd{}, x.how.Breaker, x.x.Journal.Now())...)
 	})
 }
 
@@ -235,7 +235,7 @@ func (x *sending) ended(err error, before bool) error {
 	}
 	return x.record(func(s *ralph.State) []ralph.Fact {
 		now, why := x.x.Journal.Now(), e.Error()
-		after := policy.AfterCall(s.Outside(x.service), e.End(now), x.how.Breaker, now)
+		after := breaker.AfterCall(s.Outside(x.service), e.End(now), x.how.Breaker, now)
 		if e.Ours() {
 			return append([]ralph.Fact{ralph.PushRefused{PushRef: x.at, Why: why}}, after...)
 		}

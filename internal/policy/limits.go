@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 )
 
 // The limit coordinator: a limit is a state with a time at which
@@ -106,7 +107,7 @@ func unusable(s *ralph.State, t *ralph.Task, agent string, now time.Time) (until
 // breakerOf is the limit of an agent as a breaker: open until its end, then half-open.
 func breakerOf(l ralph.Limit, now time.Time) ralph.Breaker {
 	open := ralph.Breaker{State: ralph.BreakerOpen, Opened: l.Since, Until: l.Until, Why: l.Message}
-	return Trip(open, CallBegins, "", BreakerConfig{}, now)
+	return breaker.Trip(open, breaker.CallBegins, "", breaker.Config{}, now)
 }
 
 // firstProbe is when the first of the turns began that try an agent after its limit,
@@ -159,8 +160,8 @@ func limited(s *ralph.State, t *ralph.Task, f ralph.TurnEnded, c Config, now tim
 	case ralph.ErrClassAuth: // a person has to do something: no time helps
 		out.Until, out.Hard, out.Class, out.Login = now.Add(ralph.Never), true, f.Err.Class, c.Logins[f.Agent]
 	case ralph.ErrClassNetwork:
-		c := BreakerConfig{Failures: 1, Reset: cmp.Or(c.NetworkRetry, networkRetry)}
-		out.Until, out.Hard, out.Class = Trip(ralph.Breaker{}, CallFailed, "", c, now).Until, true, f.Err.Class
+		c := breaker.Config{Failures: 1, Reset: cmp.Or(c.NetworkRetry, networkRetry)}
+		out.Until, out.Hard, out.Class = breaker.Trip(ralph.Breaker{}, breaker.CallFailed, "", c, now).Until, true, f.Err.Class
 	default:
 		out.Until, out.Hard = limitEnds(f.Err, out.Try, c, now)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -63,7 +63,7 @@ func List(s *ralph.State, now time.Time) []Row {
 	for _, service := range ralph.Services() {
 		x := s.Outside(service)
 		row := Row{Service: service, Title: service.Title(), State: string(x.Breaker.Now()), Failures: len(x.Breaker.Failures), Opened: x.Breaker.Opened, Trips: x.Trips}
-		if at, why := policy.MayCall(x, x.Breaker.Trial, now); !at.IsZero() {
+		if at, why := breaker.MayCall(x, x.Breaker.Trial, now); !at.IsZero() {
 			row.Next, row.Why, row.Fix = at, why, x.Fix
 		}
 		for _, r := range s.Remotes {

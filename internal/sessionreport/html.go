@@ -14,7 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/chart"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/rules"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -69,7 +69,7 @@ type explainedLine struct {
 type ruleID string
 
 // Says is the rule in a sentence.
-func (r ruleID) Says() string { return policy.RuleSentence(string(r)) }
+func (r ruleID) Says() string { return rules.Sentence(string(r)) }
 
 // htmlTable is a table with its columns of numbers told apart.
 type htmlTable struct {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/rules"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -174,7 +174,7 @@ func (r *Result) limitTable(at clockFormat) report.Table {
 func (r *Result) ruleTable() report.Table {
 	t := report.Table{Title: "Decisions by rule", Head: []string{"rule", "#times", "what it says"}}
 	for _, x := range r.Rules {
-		t.Add(maxRows, x.Rule, fmt.Sprint(x.Times), report.Clip(cmp.Or(policy.RuleSentence(x.Rule), x.Text), 160))
+		t.Add(maxRows, x.Rule, fmt.Sprint(x.Times), report.Clip(cmp.Or(rules.Sentence(x.Rule), x.Text), 160))
 	}
 	return t
 }

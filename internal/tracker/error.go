@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 )
 
 // Kind is what an error means for the calls that come after.
@@ -118,8 +118,8 @@ func KindOf(err error) Kind {
 }
 
 // End is what a call tells about its service, for the calls after it.
-func (e *Error) End(now time.Time) policy.CallEnd {
-	end := policy.CallEnd{Why: e.Error(), Refused: e.Ours()}
+func (e *Error) End(now time.Time) breaker.CallEnd {
+	end := breaker.CallEnd{Why: e.Error(), Refused: e.Ours()}
 	if end.Refused {
 		return end
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/rules"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -89,7 +90,7 @@ func (x explained) text(w policy.Scoring) string {
 	fmt.Fprintf(&b, "%s  %s\n%s: %s\n", x.Task, x.Name, x.Status, x.Words)
 	if x.End != nil && x.End.Rule != "" {
 		fmt.Fprintf(&b, "\nEnded:   %s, by rule %s: %s\n", x.End.At.Local().Format("2006-01-02 15:04:05"), x.End.Rule, x.End.Why)
-		if s := policy.RuleSentence(x.End.Rule); s != "" {
+		if s := rules.Sentence(x.End.Rule); s != "" {
 			fmt.Fprintf(&b, "         (%s)\n", s)
 		}
 	}

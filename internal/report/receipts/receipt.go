@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/rules"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -61,7 +61,7 @@ func (e Evidence) Text() string {
 	fmt.Fprintf(&b, "Receipt %d  %s  %s\n%s  %s\n\n", e.Seq, e.At.Local().Format("2006-01-02 15:04:05"), e.Session, e.Task, report.OneLine(e.Name))
 	line("Decided", "%s", e.What)
 	line("Why", "%s", strings.TrimPrefix(e.Rule+": "+report.OneLine(e.Why), ": "))
-	if s := policy.RuleSentence(e.Rule); s != "" {
+	if s := rules.Sentence(e.Rule); s != "" {
 		line("Rule", "%s", s)
 	}
 	line("Saw", "the state after fact %d, at %s", e.BasedOnSeq, e.Now.Local().Format("15:04:05.000"))

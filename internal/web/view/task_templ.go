@@ -12,7 +12,7 @@ import (
 	"fmt"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/rules"
 	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -681,7 +681,7 @@ func taskWhy(m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if s := policy.RuleSentence(m.End.Rule); s != "" {
+			if s := rules.Sentence(m.End.Rule); s != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<br><span class=\"muted\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -1,4 +1,4 @@
-package policy_test
+package breaker_test
 
 import (
 	"testing"
@@ -8,28 +8,28 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/breaker"
 )
 
-func githubBreaker() policy.BreakerConfig {
-	return policy.BreakerConfig{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2}
+func githubBreaker() breaker.Config {
+	return breaker.Config{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2}
 }
 
 // C-009, C-044 to C-050, C-052 to C-054: every transition, with the numbers of each service,
 // under a clock of the test's own.
 func TestTrip(t *testing.T) {
 	t.Parallel()
-	slow := policy.BreakerConfig{Failures: 5, Window: 2 * time.Minute, Reset: 2 * time.Minute, Successes: 2}
+	slow := breaker.Config{Failures: 5, Window: 2 * time.Minute, Reset: 2 * time.Minute, Successes: 2}
 	type move struct {
 		after time.Duration
-		what  policy.Called
+		what  breaker.Called
 		want  ralph.BreakerState
 	}
 	const closed, open, half = ralph.BreakerClosed, ralph.BreakerOpen, ralph.BreakerHalfOpen
-	const begins, worked, failed = policy.CallBegins, policy.CallWorked, policy.CallFailed
+	const begins, worked, failed = breaker.CallBegins, breaker.CallWorked, breaker.CallFailed
 	for _, tt := range []struct {
 		name  string
-		c     policy.BreakerConfig
+		c     breaker.Config
 		moves []move
 	}{
 		{"three failures open GitHub's", githubBreaker(), []move{{0, failed, closed}, {time.Second, failed, closed}, {time.Second, failed, open}}},
@@ -49,7 +49,7 @@ func TestTrip(t *testing.T) {
 		b, now := ralph.Breaker{}, time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 		for i, m := range tt.moves {
 			now = now.Add(m.after)
-			if b = policy.Trip(b, m.what, "why", tt.c, now); b.Now() != m.want {
+			if b = breaker.Trip(b, m.what, "why", tt.c, now); b.Now() != m.want {
 				t.Errorf("%s: after move %d it is %s, want %s", tt.name, i+1, b.Now(), m.want)
 			}
 		}
@@ -61,18 +61,18 @@ func TestAfterCallCounts(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	x := ralph.OutsideService{Service: ralph.GitHub, Breaker: ralph.Breaker{Failures: []time.Time{now, now}}}
-	limited := policy.AfterCall(x, policy.CallEnd{Limited: now.Add(40 * time.Minute), Why: "limit"}, githubBreaker(), now)
+	limited := breaker.AfterCall(x, breaker.CallEnd{Limited: now.Add(40 * time.Minute), Why: "limit"}, githubBreaker(), now)
 	if diff := cmp.Diff([]ralph.Fact{ralph.ServiceLimited{Service: ralph.GitHub, Until: now.Add(40 * time.Minute), Why: "limit"}}, limited); diff != "" {
 		t.Error(diff)
 	}
-	denied := policy.AfterCall(x, policy.CallEnd{Denied: true, Why: "no", Fix: "look"}, githubBreaker(), now)
+	denied := breaker.AfterCall(x, breaker.CallEnd{Denied: true, Why: "no", Fix: "look"}, githubBreaker(), now)
 	if f, ok := denied[0].(ralph.ServiceLimited); !ok || len(denied) != 1 || !f.Until.After(now) || f.Fix != "look" {
 		t.Errorf("%+v", denied)
 	}
-	if failed := policy.AfterCall(x, policy.CallEnd{Failed: true, Why: "500"}, githubBreaker(), now); len(failed) != 1 || failed[0].(ralph.BreakerMoved).Breaker.Now() != ralph.BreakerOpen {
+	if failed := breaker.AfterCall(x, breaker.CallEnd{Failed: true, Why: "500"}, githubBreaker(), now); len(failed) != 1 || failed[0].(ralph.BreakerMoved).Breaker.Now() != ralph.BreakerOpen {
 		t.Errorf("%+v", failed)
 	}
-	if fine := policy.AfterCall(x, policy.CallEnd{}, githubBreaker(), now); len(fine) != 0 {
+	if fine := breaker.AfterCall(x, breaker.CallEnd{}, githubBreaker(), now); len(fine) != 0 {
 		t.Errorf("%+v", fine)
 	}
 }
@@ -84,18 +84,18 @@ func TestBreakerHolds(t *testing.T) {
 		b, now := ralph.Breaker{}, time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 		for range rapid.IntRange(1, 60).Draw(rt, "moves") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 70).Draw(rt, "seconds")) * time.Second)
-			may, _ := policy.MayCall(ralph.OutsideService{Breaker: b}, "t", now)
+			may, _ := breaker.MayCall(ralph.OutsideService{Breaker: b}, "t", now)
 			if b.Now() == ralph.BreakerOpen && now.Before(b.Opened.Add(time.Minute)) != !may.IsZero() {
 				rt.Fatalf("open since %s, at %s it may be called: %v", b.Opened, now, may)
 			}
 			if !may.IsZero() {
 				continue
 			}
-			b = policy.Trip(b, policy.CallBegins, "", githubBreaker(), now)
+			b = breaker.Trip(b, breaker.CallBegins, "", githubBreaker(), now)
 			if b.Now() == ralph.BreakerOpen {
 				rt.Fatal("a call goes out while it is open")
 			}
-			b = policy.Trip(b, rapid.SampledFrom([]policy.Called{policy.CallWorked, policy.CallFailed}).Draw(rt, "call"), "why", githubBreaker(), now)
+			b = breaker.Trip(b, rapid.SampledFrom([]breaker.Called{breaker.CallWorked, breaker.CallFailed}).Draw(rt, "call"), "why", githubBreaker(), now)
 		}
 	})
 }
@@ -108,16 +108,16 @@ func TestHalfOpenLetsOneThrough(t *testing.T) {
 	open := ralph.Breaker{State: ralph.BreakerOpen, Opened: at, Until: at.Add(time.Minute), Why: "500"}
 	for _, tt := range []struct {
 		name  string
-		ends  *policy.CallEnd // nil: it does not
+		ends  *breaker.CallEnd // nil: it does not
 		after time.Duration
 		other bool // may another begin then
 	}{
 		{"while it is under way", nil, time.Second, false},
-		{"it worked", &policy.CallEnd{}, time.Second, true},
-		{"it failed", &policy.CallEnd{Failed: true, Why: "502"}, time.Second, false},
-		{"it failed, a minute ago", &policy.CallEnd{Failed: true, Why: "502"}, time.Minute, true},
-		{"what it asked was refused", &policy.CallEnd{Refused: true}, time.Second, true},
-		{"it met a limit", &policy.CallEnd{Limited: at.Add(time.Hour)}, time.Minute, false},
+		{"it worked", &breaker.CallEnd{}, time.Second, true},
+		{"it failed", &breaker.CallEnd{Failed: true, Why: "502"}, time.Second, false},
+		{"it failed, a minute ago", &breaker.CallEnd{Failed: true, Why: "502"}, time.Minute, true},
+		{"what it asked was refused", &breaker.CallEnd{Refused: true}, time.Second, true},
+		{"it met a limit", &breaker.CallEnd{Limited: at.Add(time.Hour)}, time.Minute, false},
 		{"it was killed", nil, time.Minute, true},
 		{"the clock went back an hour", nil, -time.Hour, true},
 	} {
@@ -133,17 +133,17 @@ func TestHalfOpenLetsOneThrough(t *testing.T) {
 				}
 			}
 		}
-		facts, may := policy.Begin(x, "one", githubBreaker(), now)
+		facts, may := breaker.Begin(x, "one", githubBreaker(), now)
 		if apply(facts); !may || x.Breaker.Now() != ralph.BreakerHalfOpen {
 			t.Fatalf("%s: the first: %v, %+v", tt.name, may, x)
 		}
-		if facts, may := policy.Begin(x, "one", githubBreaker(), now); !may || len(facts) > 0 {
+		if facts, may := breaker.Begin(x, "one", githubBreaker(), now); !may || len(facts) > 0 {
 			t.Errorf("%s: who tries cannot go on", tt.name)
 		}
 		if tt.ends != nil {
-			apply(policy.AfterCall(x, *tt.ends, githubBreaker(), now))
+			apply(breaker.AfterCall(x, *tt.ends, githubBreaker(), now))
 		}
-		if _, may := policy.Begin(x, "other", githubBreaker(), now.Add(tt.after)); may != tt.other {
+		if _, may := breaker.Begin(x, "other", githubBreaker(), now.Add(tt.after)); may != tt.other {
 			t.Errorf("%s: another may: %v", tt.name, may)
 		}
 	}
@@ -155,15 +155,15 @@ func TestBreakerAcrossClocks(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	b := ralph.Breaker{}
 	for range 3 {
-		b = policy.Trip(b, policy.CallFailed, "500", githubBreaker(), now.Add(time.Hour))
+		b = breaker.Trip(b, breaker.CallFailed, "500", githubBreaker(), now.Add(time.Hour))
 	}
-	if at, _ := policy.MayCall(ralph.OutsideService{Breaker: b}, "t", now); !at.IsZero() {
+	if at, _ := breaker.MayCall(ralph.OutsideService{Breaker: b}, "t", now); !at.IsZero() {
 		t.Errorf("it may be called in %s", at.Sub(now))
 	}
-	if b = policy.Trip(b, policy.CallBegins, "", githubBreaker(), now); b.Now() != ralph.BreakerHalfOpen {
+	if b = breaker.Trip(b, breaker.CallBegins, "", githubBreaker(), now); b.Now() != ralph.BreakerHalfOpen {
 		t.Errorf("the call finds it %s", b.Now())
 	}
-	if b = policy.Trip(b, policy.CallFailed, "500", githubBreaker(), now); !b.Until.Equal(now.Add(time.Minute)) {
+	if b = breaker.Trip(b, breaker.CallFailed, "500", githubBreaker(), now); !b.Until.Equal(now.Add(time.Minute)) {
 		t.Errorf("its wait ends in %s", b.Until.Sub(now))
 	}
 }

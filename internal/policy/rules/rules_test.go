@@ -1,4 +1,4 @@
-package policy_test
+package rules_test
 
 import (
 	"flag"
@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/rules"
 )
 
 var update = flag.Bool("update", false, "write docs/rules.md anew: look at what changed before you commit it")
@@ -27,13 +27,13 @@ var ruleID = regexp.MustCompile(`^(?:[A-FPX]-[0-9]+|R-[A-Z][0-9]+|S[0-9]+)$`)
 // sentence and a page of the repository that is there.
 func TestEveryRuleHasASentence(t *testing.T) {
 	t.Parallel()
-	root := filepath.Join("..", "..")
+	root := filepath.Join("..", "..", "..")
 	known, pages := map[string]bool{}, map[string]string{}
-	rules := policy.Rules()
-	if !slices.IsSortedFunc(rules, func(a, b policy.RuleInfo) int { return strings.Compare(a.ID, b.ID) }) {
+	list := rules.All()
+	if !slices.IsSortedFunc(list, func(a, b rules.Rule) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Error("they are not in the order of their ids")
 	}
-	for _, r := range rules {
+	for _, r := range list {
 		if known[r.ID] || r.Sentence == "" || strings.HasSuffix(r.Sentence, ".") {
 			t.Errorf("%s: it is there twice, or its sentence is none: %q", r.ID, r.Sentence)
 		}
@@ -57,7 +57,7 @@ func TestEveryRuleHasASentence(t *testing.T) {
 			return err
 		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git" || d.Name() == "node_modules"):
 			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "rule_table.go") || strings.Contains(path, "ralphtest"):
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "rules/rules.go") || strings.Contains(path, "ralphtest"):
 			return nil
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -72,7 +72,7 @@ func TestEveryRuleHasASentence(t *testing.T) {
 			if text, err := strconv.Unquote(l.Value); err == nil && ruleID.MatchString(text) {
 				used[text] = true
 				if !known[text] {
-					t.Errorf("%s: rule %s is not in policy.Rules(): say there what it is in a sentence", path, text)
+					t.Errorf("%s: rule %s is not in rules.All(): say there what it is in a sentence", path, text)
 				}
 			}
 			return true
@@ -104,19 +104,19 @@ func anchorsOf(page string) (list []string) {
 func TestRulesAreDocumented(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("# Rules\n\nThe rules by which ralph decides, as receipts, `ralph why`, the log and the dashboard name them. An id\nstays what it is for good: journals have it. This page is made of `policy.Rules()`\n(`go test ./internal/policy -run Documented -update`).\n\n| rule | what it says | more |\n| --- | --- | --- |\n")
-	for _, r := range policy.Rules() {
+	b.WriteString("# Rules\n\nThe rules by which ralph decides, as receipts, `ralph why`, the log and the dashboard name them. An id\nstays what it is for good: journals have it. This page is made of `rules.All()`\n(`go test ./internal/policy/rules -run Documented -update`).\n\n| rule | what it says | more |\n| --- | --- | --- |\n")
+	for _, r := range rules.All() {
 		file, _, _ := strings.Cut(r.Page, "#")
 		fmt.Fprintf(&b, "| %s | %s | [%s](%s) |\n", r.ID, r.Sentence, strings.TrimSuffix(file, ".md"), r.Page)
 	}
-	path := filepath.Join("..", "..", "docs", "rules.md")
+	path := filepath.Join("..", "..", "..", "docs", "rules.md")
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != b.String() {
-		t.Errorf("docs/rules.md is not policy.Rules(): go test ./internal/policy -run Documented -update (%v)", err)
+		t.Errorf("docs/rules.md is not rules.All(): go test ./internal/policy/rules -run Documented -update (%v)", err)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestRuleSentence(t *testing.T) {
 		"A-060": "Before a try after an error its wait is told: after what, how often, until when", "X-92": "A hook before a step may stop it",
 		"Z-1": "", "": "", "gate.allow: go test": "",
 	} {
-		if got := policy.RuleSentence(id); got != want {
+		if got := rules.Sentence(id); got != want {
 			t.Errorf("%s: %q", id, got)
 		}
 	}

@@ -1,12 +1,15 @@
-package policy
+// Package rules owns the table of rules: the id by which receipts, the log and pages name
+// one, its sentence, and the page of docs/ that tells more. It decides nothing: where a rule
+// holds is in internal/policy and in the packages that name it.
+package rules
 
 import (
 	"slices"
 	"strings"
 )
 
-// RuleInfo is a rule by which ralph decides, as people read it.
-type RuleInfo struct {
+// Rule is a rule by which ralph decides, as people read it.
+type Rule struct {
 	ID       string // as it stands in receipts, and stays: journals have it for good
 	Sentence string // what it says, in one sentence without a full stop
 	Page     string // below docs/, that tells more
@@ -31,14 +34,14 @@ const (
 	pageStops      = "decisions.md#when-a-thread-stops"
 )
 
-// Rules are all rules by which something is decided or told, sorted by their ids.
-func Rules() []RuleInfo {
+// All are all rules by which something is decided or told, sorted by their ids.
+func All() []Rule {
 	return slices.Concat(rulesOfWork(), rulesOfThreads(), rulesOfSettings())
 }
 
 // rulesOfWork are the first of them: of tasks, checks and commits.
-func rulesOfWork() []RuleInfo {
-	return []RuleInfo{
+func rulesOfWork() []Rule {
+	return []Rule{
 		{"A-060", "Before a try after an error its wait is told: after what, how often, until when", pageErrors},
 		{"A-093", "In a mode in which a person looks at each error, the first one ends the task", pageErrors},
 		{"A-112", "Before a phase of the plan begins, a context window that the phase before has filled is compacted", pageContext},
@@ -94,8 +97,8 @@ func rulesOfWork() []RuleInfo {
 }
 
 // rulesOfThreads are those of progress and of threads.
-func rulesOfThreads() []RuleInfo {
-	return []RuleInfo{
+func rulesOfThreads() []Rule {
+	return []Rule{
 		{"E-035", "A thread's first turn begins with what its person said", pageThreads},
 		{"E-038", "After each turn of a thread it is decided once what comes next, and that is done", pageThreads},
 		{"E-048", "Advice that is not of its type is none: the thread waits for a person", pageThreads},
@@ -119,8 +122,8 @@ func rulesOfThreads() []RuleInfo {
 }
 
 // rulesOfSettings are those after them: of merging, approvals and limits.
-func rulesOfSettings() []RuleInfo {
-	return []RuleInfo{
+func rulesOfSettings() []Rule {
+	return []Rule{
 		{"P-14", "Merged work is checked again on the merged tree, and what was red before the work does not count against it", pageTestGate},
 		{"P-7", "Merged work is brought to the base branch by fast-forward, when the checkout is not in the way", pageStates},
 		{"R-C2", "Nothing is committed on another branch or commit than the one the work began on, unless a person says so", pageRobustness},
@@ -152,11 +155,11 @@ func rulesOfSettings() []RuleInfo {
 	}
 }
 
-// RuleSentence is what a rule says; "" for one that only an old journal has, and for what
+// Sentence is what a rule says; "" for one that only an old journal has, and for what
 // is no rule of policy but of a setting.
-func RuleSentence(id string) string {
-	rules := Rules()
-	i, ok := slices.BinarySearchFunc(rules, id, func(r RuleInfo, id string) int { return strings.Compare(r.ID, id) })
+func Sentence(id string) string {
+	rules := All()
+	i, ok := slices.BinarySearchFunc(rules, id, func(r Rule, id string) int { return strings.Compare(r.ID, id) })
 	if !ok {
 		return ""
 	}

@@ -1,4 +1,8 @@
-package policy
+// Package breaker owns when an outside service is called: how failures open its breaker, how
+// long it rests, who tries it again, and the facts that say so. It does not own what is
+// called (internal/forge, internal/outbox, internal/advice) nor the limits of agents, which
+// trip one of its breakers (internal/policy).
+package breaker
 
 import (
 	"slices"
@@ -7,9 +11,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// BreakerConfig is when a breaker opens, is tried and closes: after so many failures within the
+// Config is when a breaker opens, is tried and closes: after so many failures within the
 // window, the time of reset later, and after so many successes.
-type BreakerConfig struct {
+type Config struct {
 	Failures  int           `json:"failures"`
 	Window    time.Duration `json:"window"`
 	Reset     time.Duration `json:"reset"`
@@ -31,7 +35,7 @@ const (
 // within the window, open to half-open by the first call after its wait, half-open to closed by
 // successes in a row, and back to open by any failure. It is the one primitive for what is outside and can
 // fail: trackers, the limits of agents, models that are asked.
-func Trip(b ralph.Breaker, what Called, why string, c BreakerConfig, now time.Time) ralph.Breaker {
+func Trip(b ralph.Breaker, what Called, why string, c Config, now time.Time) ralph.Breaker {
 	now = now.Round(0)
 	open := ralph.Breaker{State: ralph.BreakerOpen, Opened: now, Until: now.Add(c.Reset), Why: why}
 	switch b.Now() {
@@ -95,7 +99,7 @@ func MayCall(x ralph.OutsideService, by string, now time.Time) (at time.Time, wh
 
 // Begin is a call that somebody is about to make: whether it may be made, and what it does to the breaker.
 // One that is not closed lets a single call through; who makes it may go on until it has ended.
-func Begin(x ralph.OutsideService, by string, c BreakerConfig, now time.Time) (facts []ralph.Fact, may bool) {
+func Begin(x ralph.OutsideService, by string, c Config, now time.Time) (facts []ralph.Fact, may bool) {
 	if at, _ := MayCall(x, by, now); !at.IsZero() {
 		return nil, false
 	}
@@ -123,7 +127,7 @@ const deniedWait = 10 * time.Minute
 
 // AfterCall are the facts of a service after a call: mostly none. A limit is no failure, and what
 // the service refuses of a request is ours: neither counts.
-func AfterCall(x ralph.OutsideService, end CallEnd, c BreakerConfig, now time.Time) []ralph.Fact {
+func AfterCall(x ralph.OutsideService, end CallEnd, c Config, now time.Time) []ralph.Fact {
 	over := func(until time.Time) []ralph.Fact {
 		return append(moved(x, CallOver, "", c, now), ralph.ServiceLimited{Service: x.Service, Until: until.Round(0), Why: end.Why, Fix: end.Fix})
 	}
@@ -141,7 +145,7 @@ func AfterCall(x ralph.OutsideService, end CallEnd, c BreakerConfig, now time.Ti
 }
 
 // moved is the fact of a breaker that a call moves; none where it stays as it is.
-func moved(x ralph.OutsideService, what Called, why string, c BreakerConfig, now time.Time) []ralph.Fact {
+func moved(x ralph.OutsideService, what Called, why string, c Config, now time.Time) []ralph.Fact {
 	next := Trip(x.Breaker, what, why, c, now)
 	if b := x.Breaker; next.Now() == b.Now() && next.Successes == b.Successes && next.Trial == b.Trial && slices.Equal(next.Failures, b.Failures) && next.Until.Equal(b.Until) {
 		return nil
