@@ -22,7 +22,7 @@ func larger() map[string]struct {
 		most int
 		why  string
 	}{
-		"R":                  {10400, "the nouns, facts and commands of one domain are one graph of types: State holds each noun, and each fact applies itself to State"},
+		"R":                  {10150, "the nouns, facts and commands of one domain are one graph of types: State holds each noun, and each fact applies itself to State"},
 		"internal/operation": {8060, "one judge of shell commands, which is one walk: what a command does may be what one within it does, so the files of programs call the walk and are called by it"},
 		"internal/policy":    {5030, "Next and Schedule look at one State through one Config and at each other: a step asks whether the session goes on, the session what the step would be; what stands alone is out of it (breaker, rules, replay, internal/thread)"},
 		"internal/step":      {5370, "one executor; its parts share the turn under way"},

@@ -52,7 +52,8 @@ func pureLayers() map[string][]string {
 		// pure
 		"internal/operation":         {"R", "internal/lazyregexp", "internal/text"},
 		"internal/approval":          {"R", "internal/lazyregexp", "internal/operation", "internal/text"},
-		"internal/notice":            {"R"},
+		"internal/eventname":         {"R"},
+		"internal/notice":            {"internal/eventname"},
 		"internal/lookup":            {"R", "internal/approval"},
 		"internal/queue":             {"R", "internal/specfile"},
 		"internal/policy":            {"R", "internal/approval", "internal/lazyregexp", "internal/policy/breaker", "internal/queue", "internal/signature", "internal/text", "internal/thread"},
@@ -111,7 +112,7 @@ func upperLayers() map[string][]string {
 		"internal/agent/scripted":  {"R", "internal/agent/execagent", "internal/agent/wire", "internal/lazyregexp", "internal/proc", "internal/text"},
 		"internal/measure":         {"internal/proc", "internal/text"},
 		"internal/model":           {"internal/redact", "internal/text"},
-		"internal/hook":            {"R", "internal/proc", "internal/text"},
+		"internal/hook":            {"R", "internal/proc", "internal/text", "internal/eventname"},
 		"internal/notify":          {"R", "internal/action", "internal/lazyregexp", "internal/notice", "internal/proc", "internal/text"},
 		"internal/outbox":          {"R", "internal/follow", "internal/journal", "internal/policy/breaker", "internal/text", "internal/tracker"},
 		"internal/tracker":         {"R", "internal/policy/breaker"},
@@ -134,12 +135,12 @@ func upperLayers() map[string][]string {
 		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/observe/past", "internal/observe/watch", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
 		"internal/web/asset":  {},
 		"internal/web/draw":   {},
-		"internal/web/index":  {"R", "internal/follow", "internal/report", "internal/report/receipts", "internal/text"},
+		"internal/web/index":  {"R", "internal/follow", "internal/report", "internal/report/receipts", "internal/text", "internal/eventname"},
 		"internal/web/live":   {"internal/text"},
 		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy/rules", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup", "internal/workers"},
 		"internal/web/markup": {"internal/lazyregexp", "internal/text"}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {"internal/text"},
-		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index"},
+		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index", "internal/eventname"},
 		// the application: what commands and pages work with
 		"internal/exit":        {"internal/shim"},
 		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/config/setting", "internal/check", "internal/git/info", "internal/git", "internal/journal", "internal/labels", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/specfile", "internal/step", "internal/locate"},
@@ -160,12 +161,12 @@ func upperLayers() map[string][]string {
 		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/config/setting", "internal/coverage", "internal/follow", "internal/check", "internal/git/info", "internal/git", "internal/git/commits", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/tracker", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/console":     {"R", "internal/action", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace", "internal/termtext"},
 		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/config/setting", "internal/doctor", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
-		"internal/session":     {"R", "internal/queue", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/forge", "internal/git/info", "internal/git/anchor", "internal/git/landing", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree", "internal/outbox", "internal/labels", "internal/locate"},
+		"internal/session":     {"R", "internal/queue", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/forge", "internal/git/info", "internal/git/anchor", "internal/git/landing", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree", "internal/outbox", "internal/labels", "internal/locate", "internal/eventname"},
 		"internal/demo/hub":    {},
 		"internal/demo":        {"R", "internal/action", "internal/agent/scripted", "internal/backend", "internal/demo/hub", "internal/exit", "internal/journal", "internal/person", "internal/proc", "internal/report", "internal/session", "internal/text", "internal/workspace"},
 
 		// what surfaces with many views stand on
-		"internal/screen/history": {"R", "internal/chart", "internal/report/receipts", "internal/screen", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index"},
+		"internal/screen/history": {"R", "internal/chart", "internal/report/receipts", "internal/screen", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index", "internal/eventname"},
 		"internal/observe/wanted": {"R", "internal/step"},
 		"internal/observe/watch":  {"R", "internal/action", "internal/screen/page", "internal/status", "internal/web/index"},
 		"internal/observe/past":   {"R", "internal/observe/watch", "internal/report", "internal/report/gates", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/text", "internal/web/index"},
@@ -181,7 +182,7 @@ func commandLayers() map[string][]string {
 		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
 		"internal/cli/plumbing": {"R", "internal/agent/api", "internal/agentsock", "internal/claudehook", "internal/cli/flags", "internal/demo", "internal/exit", "internal/interceptor", "internal/mcp", "internal/sandbox", "internal/workspace"},
 		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/labels", "internal/session", "internal/workspace", "internal/action"},
-		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/policy/rules", "internal/report", "internal/report/receipts", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay"},
+		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/policy/rules", "internal/report", "internal/report/receipts", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay", "internal/eventname"},
 		"cmd/ralph":             {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
 }
@@ -272,7 +273,7 @@ func homes() map[string][]string {
 // isPure reports whether the file must give the same answer for the same
 // arguments, always: replay, and any host of the loop, depend on it.
 func isPure(f *file) bool {
-	pure := []string{"R", "internal/approval", "internal/operation", "internal/policy", "internal/policy/breaker", "internal/policy/replay", "internal/policy/rules", "internal/queue", "internal/prompt", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
+	pure := []string{"R", "internal/approval", "internal/eventname", "internal/operation", "internal/policy", "internal/policy/breaker", "internal/policy/replay", "internal/policy/rules", "internal/queue", "internal/prompt", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/signature", "internal/stream", "internal/testoutput", "internal/thread", "internal/text", "internal/engine"}
 	return !f.test && slices.Contains(pure, f.pkg) && f.name != "internal/engine/local.go"
 }
 
@@ -348,8 +349,8 @@ func TestPure(t *testing.T) {
 			byPkg[f.pkg] = append(byPkg[f.pkg], f)
 		}
 	}
-	if len(byPkg) != 18 {
-		t.Fatalf("found %d pure packages, want 18: see isPure", len(byPkg))
+	if len(byPkg) != 19 {
+		t.Fatalf("found %d pure packages, want 19: see isPure", len(byPkg))
 	}
 	for pkg, files := range byPkg {
 		info, err := typesOf(pkg, files, lookup)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 )
 
 // docs/facts.md has one row for every kind of fact that UnmarshalEvent knows,
@@ -124,4 +125,19 @@ func factKinds(t *testing.T) []string {
 	}
 	slices.Sort(kinds)
 	return kinds
+}
+
+// The kinds that names are checked against are those of the facts.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	got := ralph.Kinds()
+	slices.Sort(got)
+	if want := factKinds(t); !slices.Equal(got, want) {
+		t.Errorf("Kinds has %v\nfacts are %v", got, want)
+	}
+	for _, n := range eventname.All() {
+		if n.Kind != "" && !slices.Contains(got, n.Kind) {
+			t.Errorf("%s is a name of %s, which is no kind", n.Name, n.Kind)
+		}
+	}
 }

@@ -36,7 +36,7 @@ func (s *State) restFrom(at time.Time) {
 		return
 	}
 	switch mode := s.Mode(); {
-	case s.askedAlone(), (mode == "paused" || mode == "waiting_user") && !s.inFlight():
+	case s.askedAlone(), (mode == "paused" || mode == "waiting_user") && !s.InFlight():
 		s.Session.RestAt = at
 	}
 }
@@ -74,7 +74,7 @@ func (s *State) Mode() string {
 		return "completed"
 	case x.Want == WantStop:
 		return "stopping"
-	case x.Want == WantPause && s.inFlight():
+	case x.Want == WantPause && s.InFlight():
 		return "pausing"
 	case x.Want == WantPause:
 		return "paused"
@@ -96,7 +96,8 @@ func (s *State) working() bool {
 	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
 }
 
-func (s *State) inFlight() bool {
+// InFlight reports whether a step is under way.
+func (s *State) InFlight() bool {
 	busy := func(t *Task) bool { return t.Run.InFlight != 0 }
 	if y := s.tallied(); y != nil {
 		return len(y.flying) > 0 || slices.ContainsFunc(s.Stages, busy)

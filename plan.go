@@ -384,6 +384,9 @@ func (s *State) planIndex(id TaskID) int {
 	return slices.IndexFunc(s.Plan.Tasks, func(t *Task) bool { return t.ID == id })
 }
 
+// Planned reports whether the id is a task of the plan, not a stage.
+func (s *State) Planned(id TaskID) bool { return s.planIndex(id) >= 0 }
+
 // JobElapsed is how long the current spec has been worked on, likewise.
 func (s *State) JobElapsed(now time.Time) time.Duration {
 	if s.Job == nil {

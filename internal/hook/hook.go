@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 )
 
 // Dir is where hooks lie, relative to the repository.
@@ -57,7 +58,7 @@ const ownKind = "hook.ran"
 // names are the file names that are hooks.
 func names() []string {
 	list := PreHooks()
-	for _, name := range ralph.KnownNames() {
+	for _, name := range eventname.Known() {
 		if name != ownKind {
 			list = append(list, File(name))
 		}

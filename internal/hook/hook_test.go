@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
@@ -127,7 +127,7 @@ func TestLookAtOddFolders(t *testing.T) {
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	of := map[string][]string{}
-	for _, name := range ralph.KnownNames() {
+	for _, name := range eventname.Known() {
 		file := File(name)
 		if file != filepath.Base(file) || strings.Contains(file, ":") || beside(file) || strings.HasPrefix(file, "pre-") {
 			t.Errorf("%s cannot be the file of a hook: %s", name, file)

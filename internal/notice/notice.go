@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 )
 
 // Sound is the name of a sound.
@@ -93,7 +93,7 @@ func Named(name string) (event Event, ok bool) {
 			return e, true
 		}
 	}
-	names := ralph.EventNames()
+	names := eventname.All()
 	for _, n := range names {
 		if n.Name != name && (n.Kind != name || n.When != "") {
 			continue

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 )
 
 // field is a field of document A's events and where it is in ours.
@@ -70,7 +71,7 @@ func TestFieldsOfEvents(t *testing.T) {
 		}
 		e := ralph.Event{Seq: 3, Fact: facts[f.event]}
 		s.Apply(e)
-		names := ralph.NewNamer(func(*ralph.State, time.Time) bool { return true }).Names(e, &s)
+		names := eventname.New(func(*ralph.State, time.Time) bool { return true }).Names(e, &s)
 		if !slices.Contains(names, f.event) {
 			t.Fatalf("%s goes by %v", f.event, names)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/hook"
@@ -25,7 +26,7 @@ import (
 type hooks struct {
 	root  string
 	set   hook.Set
-	namer *ralph.EventNamer
+	namer *eventname.Namer
 	pre   *hook.Pre
 	after *follow.Follower[hook.Call] // nil where no hook is after an event
 }
@@ -54,7 +55,7 @@ func (x *Session) openHooks(ctx context.Context) (*hooks, error) {
 	}
 	said := func(name, words string) { x.console.Note("hook %s: %s", name, words) }
 	h := &hooks{
-		root: x.Root, set: set, namer: ralph.NewNamer(policy.Quiescent),
+		root: x.Root, set: set, namer: eventname.New(policy.Quiescent),
 		pre: hook.NewPre(runner, set, record, said),
 	}
 	if err := x.beforeSession(ctx, h.pre, record); err != nil {

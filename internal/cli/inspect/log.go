@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/cli/flags"
+	"github.com/ralph-loop/ralph/internal/eventname"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/report"
@@ -80,10 +81,10 @@ session and task. --raw prints the journal's lines alone, as their hashes are of
 
 // RunLog prints what happened; with Follow until ctx is done.
 func RunLog(ctx context.Context, env workspace.Env, o LogOptions) error {
-	p := &logPrinter{o: o, s: &ralph.State{}, namer: ralph.NewNamer(policy.Quiescent)}
+	p := &logPrinter{o: o, s: &ralph.State{}, namer: eventname.New(policy.Quiescent)}
 	for i, name := range p.o.types {
 		p.o.types[i] = strings.TrimSpace(name)
-		if err := ralph.CheckName(p.o.types[i]); err != nil {
+		if err := eventname.Check(p.o.types[i]); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ type logPrinter struct {
 	o     LogOptions
 	since time.Time
 	s     *ralph.State
-	namer *ralph.EventNamer
+	namer *eventname.Namer
 	log   report.Log
 	lines []string
 	found bool // the session that was asked for

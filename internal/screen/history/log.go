@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 	"github.com/ralph-loop/ralph/internal/screen/page"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/index"
@@ -81,7 +82,7 @@ func LogOf(ctx context.Context, l page.Look, x *index.Index, path string, id ral
 	a.to, _ = strconv.ParseInt(q.Get("to"), 10, 64)
 	m := Log{Session: id, Path: path, Task: string(a.task), Text: a.text, Kind: a.kind, Kinds: eventNames()}
 	if a.kind != "" {
-		if err := ralph.CheckName(a.kind); err != nil {
+		if err := eventname.Check(a.kind); err != nil {
 			return m, err
 		}
 	}
@@ -195,7 +196,7 @@ func lineOf(l *index.Line) LogLine {
 // eventNames are the names that events go by, for the filter.
 func eventNames() []string {
 	var out []string
-	for _, n := range ralph.EventNames() {
+	for _, n := range eventname.All() {
 		out = append(out, n.Name)
 		if short := n.Short(); short != "" {
 			out = append(out, short)

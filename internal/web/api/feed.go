@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 	"github.com/ralph-loop/ralph/internal/follow"
 	"github.com/ralph-loop/ralph/internal/observe/watch"
 	"github.com/ralph-loop/ralph/internal/policy"
@@ -18,11 +19,11 @@ import (
 // names of a fact depend on it.
 type sseEncoder struct {
 	s     *ralph.State
-	namer *ralph.EventNamer
+	namer *eventname.Namer
 }
 
 // newTeller begins behind the state's newest fact; the state is the teller's own.
-func newTeller(s *ralph.State) *sseEncoder { return &sseEncoder{s, ralph.NewNamer(policy.Quiescent)} }
+func newTeller(s *ralph.State) *sseEncoder { return &sseEncoder{s, eventname.New(policy.Quiescent)} }
 
 // pass takes in a fact that nobody asked for.
 func (t *sseEncoder) pass(e ralph.Event) []string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 )
@@ -14,12 +15,12 @@ import (
 // lineFormatter makes the lines of the log, fact by fact.
 type lineFormatter struct {
 	log   *report.Log
-	namer *ralph.EventNamer
+	namer *eventname.Namer
 }
 
 func newTeller(log *report.Log) *lineFormatter {
 	// Whether a pause is reached is policy's to say; here it is told by no name.
-	return &lineFormatter{log, ralph.NewNamer(func(*ralph.State, time.Time) bool { return false })}
+	return &lineFormatter{log, eventname.New(func(*ralph.State, time.Time) bool { return false })}
 }
 
 // lines are those of an event; s is the state after it.

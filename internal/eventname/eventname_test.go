@@ -1,4 +1,4 @@
-package ralph_test
+package eventname_test
 
 import (
 	"errors"
@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/eventname"
 )
 
 // told folds facts one by one and returns the names of each.
 func told(t *testing.T, rest func(*ralph.State, time.Time) bool, facts ...ralph.Fact) [][]string {
 	t.Helper()
 	var s ralph.State
-	namer := ralph.NewNamer(rest)
+	namer := eventname.New(rest)
 	var names [][]string
 	for i, f := range facts {
 		e := ralph.Event{Seq: int64(i + 1), At: time.Unix(int64(i), 0), Fact: f}
@@ -101,7 +102,7 @@ func TestEveryNameIsTold(t *testing.T) {
 			t.Errorf("fact %d, %s: %v, want %v", i+1, kind, got, want)
 		}
 	}
-	for _, n := range ralph.EventNames() {
+	for _, n := range eventname.All() {
 		if !seen[n.Name] {
 			t.Errorf("%s is never told", n.Name)
 		}
@@ -143,26 +144,11 @@ func TestPauseIsToldWhenItIsReached(t *testing.T) {
 	}
 }
 
-// The kinds that names are checked against are those of the facts.
-func TestKinds(t *testing.T) {
-	t.Parallel()
-	got := ralph.Kinds()
-	slices.Sort(got)
-	if want := factKinds(t); !slices.Equal(got, want) {
-		t.Errorf("Kinds has %v\nfacts are %v", got, want)
-	}
-	for _, n := range ralph.EventNames() {
-		if n.Kind != "" && !slices.Contains(got, n.Kind) {
-			t.Errorf("%s is a name of %s, which is no kind", n.Name, n.Kind)
-		}
-	}
-}
-
 // What is no name is refused with the one that was meant; live output is told apart.
 func TestCheckName(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"turn.ended", "autopilot:step-complete", "step-complete", "engine:paused", "AGENT_BLOCKED", "agent-switched"} {
-		if err := ralph.CheckName(name); err != nil {
+		if err := eventname.Check(name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -176,7 +162,7 @@ func TestCheckName(t *testing.T) {
 		"nothing like any of it":  "docs/events.md",
 		"":                        "docs/events.md",
 	} {
-		err := ralph.CheckName(name)
+		err := eventname.Check(name)
 		if !errors.Is(err, ralph.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", name, err, want)
 		}
@@ -186,13 +172,13 @@ func TestCheckName(t *testing.T) {
 // docs/events.md has the table of names as it is.
 func TestNamesAreDocumented(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("docs/events.md")
+	doc, err := os.ReadFile("../../docs/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := regexp.MustCompile("(?m)^\\| `[^`]+`(, `[^`]+`)? \\| (`[a-z.]+`|any) \\| .* \\|$")
 	var want []string
-	for _, n := range ralph.EventNames() {
+	for _, n := range eventname.All() {
 		names, kind := "`"+n.Name+"`", "any"
 		if short := n.Short(); short != "" {
 			names += ", `" + short + "`"
