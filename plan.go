@@ -381,6 +381,9 @@ func (s *State) planIndex(id TaskID) int {
 		}
 		return -1
 	}
+	if i, ok := s.at[id]; ok && i < len(s.Plan.Tasks) && s.Plan.Tasks[i].ID == id {
+		return i
+	}
 	return slices.IndexFunc(s.Plan.Tasks, func(t *Task) bool { return t.ID == id })
 }
 

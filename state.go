@@ -195,10 +195,11 @@ type State struct {
 	FileState
 	OutsideState
 
-	edited int    // where the task stands in the plan that was changed last: the next fact is mostly of it
-	tally  *tally // of the plan; nil in a clone
-	clone  bool   // several may read it at once: nothing of it is made when it is asked for
-	shared bool   // a clone has the same list of tasks
+	edited int            // where the task stands in the plan that was changed last: the next fact is mostly of it
+	tally  *tally         // of the plan; nil in a clone that is kept
+	clone  bool           // several may read it at once: nothing of it is made when it is asked for
+	shared bool           // a clone has the same list of tasks
+	at     map[TaskID]int // in a clone: where the tasks stood in the plan when it was made
 }
 
 // The parts of State that are not a noun by themselves. In JSON they are one: their fields
@@ -267,15 +268,16 @@ type Totals struct {
 	Conflicts      int `json:"conflicts"`
 }
 
-// Clone returns a state that stays as it is while s moves on.
-//
-// The tasks are the same list until the first fact that changes it: s then makes a new one.
+// Clone returns a state that stays as it is while s moves on. The tasks are the same list until the first fact that changes it: s then makes a new one.
 func (s *State) Clone() *State {
 	if !s.clone { // a clone says so from its beginning: several may clone it at once
 		s.shared = true
 	}
 	c := *s
 	c.tally, c.clone, c.shared = nil, true, true
+	if y := s.tallied(); y != nil {
+		c.at, y.kept = y.at, true
+	}
 	c.Plan.Tasks = s.Plan.Tasks[:len(s.Plan.Tasks):len(s.Plan.Tasks)]
 	c.Inbox = slices.Clone(s.Inbox)
 	c.Plan.Issues = slices.Clone(s.Plan.Issues)

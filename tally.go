@@ -1,16 +1,17 @@
 package ralph
 
 import (
+	"maps"
 	"slices"
 )
 
-// tally is what is counted of the plan while facts are folded, so that none costs a walk over
-// all tasks: with ten thousand of them that was most of what a fact took. Only a state that
-// facts are folded into has one. A clone, which several may read at once, has none, and
-// looks at each task.
+// tally is what is counted of the plan while facts are folded: with ten thousand tasks a walk over all was
+// most of what a fact took. A state that facts are folded into has one, and who is lent it. A clone, which
+// several may read meanwhile, has only where each task stands.
 type tally struct {
 	first  **Task         // with len(places), the list that it is of
 	at     map[TaskID]int // the first task with that id
+	kept   bool           // a clone has at as well: it stays as it is
 	phases map[string]int // in the order of the plan
 	steps  []int          // tasks of each phase
 	places []step         // of each task
@@ -49,6 +50,9 @@ func (s *State) takeTally() {
 func (y *tally) add(list []*Task, i int) {
 	t := list[i]
 	if _, twice := y.at[t.ID]; !twice {
+		if y.kept {
+			y.at, y.kept = maps.Clone(y.at), false
+		}
 		y.at[t.ID] = i
 	}
 	phase, known := y.phases[t.Phase]
@@ -136,12 +140,12 @@ func (y *tally) progress(list []*Task) Progress {
 	return p
 }
 
-// Lend calls decide with the state as it is now, which decide neither keeps nor changes: so
-// what comes next needs no copy of the list of tasks.
+// Lend calls decide with the state as it is now, which decide neither keeps nor changes: so what comes next
+// needs no copy of the list of tasks, and has what is counted of it.
 func (s *State) Lend(decide func(*State) ([]Fact, error)) ([]Fact, error) {
 	was := s.shared
 	c := s.Clone()
-	s.shared = was
+	s.shared, c.tally = was, s.tallied()
 	return decide(c)
 }
 

@@ -85,7 +85,7 @@ func chosen(t *ralph.Task) bool { return t.Run.Assigned || goesOn(t) }
 
 // goesOn reports whether a task was only waiting for a person's answer.
 func goesOn(t *ralph.Task) bool {
-	r := t.Run
+	r := &t.Run // it is asked of each task of a plan: to copy what a task has run took a third of a choice
 	return r.Last != nil && r.Last.Signal.Kind == ralph.SignalHuman && r.AnsweredAtIteration == r.Iterations
 }
 
