@@ -76,7 +76,7 @@ func pureLayers() map[string][]string {
 		"internal/testdiff":          {"internal/lazyregexp", "internal/testdiff/language", "internal/text"},
 		"internal/testdiff/language": {},
 		"internal/testoutput":        {"internal/lazyregexp", "internal/text"},
-		"internal/action":            {"R", "internal/queue", "internal/lazyregexp", "internal/text"},
+		"internal/action":            {"R", "internal/labels", "internal/queue", "internal/lazyregexp", "internal/text"},
 		"internal/keymap":            {"R", "internal/action", "internal/text"},
 		"internal/redact":            {"internal/lazyregexp"},
 	}

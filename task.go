@@ -67,6 +67,7 @@ type Task struct {
 	Accept   string   `json:"accept,omitempty"`
 	Deps     []TaskID `json:"deps,omitempty"`
 	Tags     []string `json:"tags,omitempty"`     // critical, quick-win, ...
+	Worker   []string `json:"worker,omitempty"`   // labels that a worker of a fleet must have for it, beside those of its spec
 	Priority string   `json:"priority,omitempty"` // high, medium, low
 	Phase    string   `json:"phase,omitempty"`    // phases are barriers
 	Parent   TaskID   `json:"parent,omitempty"`

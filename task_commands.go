@@ -348,7 +348,7 @@ func (s *State) DivideTask(id TaskID, ids []TaskID, names []string) ([]Fact, err
 			return nil, refuseTask(t, "", "cannot be divided into a task without a name")
 		}
 		facts = append(facts, TaskAdded{Task{
-			ID: ids[i], Spec: t.Spec, Name: strings.TrimSpace(name), Notes: t.Notes, Deps: t.Deps, Tags: t.Tags,
+			ID: ids[i], Spec: t.Spec, Name: strings.TrimSpace(name), Notes: t.Notes, Deps: t.Deps, Tags: t.Tags, Worker: t.Worker,
 			Priority: t.Priority, Phase: t.Phase, Parent: t.ID, Status: TaskPending,
 		}})
 	}

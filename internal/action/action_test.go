@@ -420,11 +420,11 @@ func TestEditAndBack(t *testing.T) {
 	d := newDesk(t, running()...)
 	d.record(ralph.TaskEdited{Task: ralph.Task{ID: "t-1", Spec: "a.md", Name: "Task t-1", Notes: "old", Deps: []ralph.TaskID{"t-2"}, Status: ralph.TaskPending}})
 	limit := 7
-	done, err := action.Do(t.Context(), d, "edit", action.Input{ID: "t-1", Name: text("New"), Deps: []string{}, Tags: []string{"critical"}, MaxIterations: &limit})
+	done, err := action.Do(t.Context(), d, "edit", action.Input{ID: "t-1", Name: text("New"), Deps: []string{}, Tags: []string{"critical"}, Worker: []string{"gpu"}, MaxIterations: &limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := d.j.State().Task("t-1"); x.Name != "New" || x.Notes != "old" || len(x.Deps) != 0 || !slices.Equal(x.Tags, []string{"critical"}) || x.MaxIterations != 7 {
+	if x := d.j.State().Task("t-1"); x.Name != "New" || x.Notes != "old" || len(x.Deps) != 0 || !slices.Equal(x.Tags, []string{"critical"}) || !slices.Equal(x.Worker, []string{"gpu"}) || x.MaxIterations != 7 {
 		t.Errorf("edited: %+v", x)
 	}
 	form := map[string]string{"id": "t-1"} // the undo comes back as a form
@@ -438,8 +438,11 @@ func TestEditAndBack(t *testing.T) {
 	if _, err := action.Do(t.Context(), d, "edit", in); err != nil {
 		t.Fatal(err)
 	}
-	if x := d.j.State().Task("t-1"); x.Name != "Task t-1" || !slices.Equal(x.Deps, []ralph.TaskID{"t-2"}) || len(x.Tags) != 0 || x.MaxIterations != 0 {
+	if x := d.j.State().Task("t-1"); x.Name != "Task t-1" || !slices.Equal(x.Deps, []ralph.TaskID{"t-2"}) || len(x.Tags) != 0 || len(x.Worker) != 0 || x.MaxIterations != 0 {
 		t.Errorf("taken back: %+v", x)
+	}
+	if _, err := action.Do(t.Context(), d, "edit", action.Input{ID: "t-1", Worker: []string{"a b"}}); !errors.Is(err, ralph.ErrUsage) || !strings.Contains(err.Error(), `worker: the label "a b" must be a name`) {
+		t.Errorf("what is no label: %v", err)
 	}
 }
 
@@ -450,7 +453,7 @@ func TestFormCarriesEverything(t *testing.T) {
 	in := action.Input{
 		ID: "t-1", Text: "two\nlines", To: 3, Time: time.Hour, Names: []string{"a", "b"}, Always: true, Scope: "task", For: -1, Mode: "agent", Autonomy: "semi", Parallel: 2,
 		Fresh: true, File: "a.md", Past: "budget.cost=5", Retry: true, Name: text("n"), Notes: text(""), Accept: text("a"), Priority: text("high"), Phase: text("p"), Parent: text("t-2"),
-		Deps: []string{}, Tags: []string{"x", "y"}, MaxIterations: &n, Sure: true, Agent: "codex", Strategy: "skip", Retries: new(int),
+		Deps: []string{}, Tags: []string{"x", "y"}, Worker: []string{"gpu", "os=linux"}, MaxIterations: &n, Sure: true, Agent: "codex", Strategy: "skip", Retries: new(int),
 	}
 	v := reflect.ValueOf(in)
 	for i := range v.NumField() {

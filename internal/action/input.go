@@ -42,6 +42,7 @@ type Input struct {
 	Parent        *string  `json:"parent,omitzero" doc:"edit, add: the task that it is a part of"`
 	Deps          []string `json:"deps,omitzero" doc:"edit, add: tasks that come first"`
 	Tags          []string `json:"tags,omitzero" doc:"edit, add: critical, quick-win, ..."`
+	Worker        []string `json:"worker,omitzero" doc:"edit, add: labels that a worker of a fleet must have for it, beside those of its spec"`
 	MaxIterations *int     `json:"max_iterations,omitzero" doc:"edit, add: instead of task.max_iterations; 0 for that"`
 
 	Sure bool `json:"-"` // the question of Available.Confirm was answered with yes
@@ -94,6 +95,7 @@ func (in Input) Form() []Pair {
 	said("parent", in.Parent)
 	add("deps", strings.Join(in.Deps, ", "), in.Deps != nil)
 	add("tags", strings.Join(in.Tags, ", "), in.Tags != nil)
+	add("worker", strings.Join(in.Worker, ", "), in.Worker != nil)
 	if in.MaxIterations != nil {
 		add("max_iterations", strconv.Itoa(*in.MaxIterations), true)
 	}
@@ -125,6 +127,9 @@ func ReadForm(form map[string]string) (Input, error) {
 	}
 	if _, said := form["tags"]; said {
 		in.Tags = list(form["tags"])
+	}
+	if _, said := form["worker"]; said {
+		in.Worker = list(form["worker"])
 	}
 	if _, said := form["max_iterations"]; said {
 		in.MaxIterations = new(int)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/labels"
 )
 
 // onTask is a command on a task as facts of an action.
@@ -217,7 +218,7 @@ func divideTask(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 }
 
 // apply changes a task as a person said.
-func (in Input) apply(t *ralph.Task) {
+func (in Input) apply(t *ralph.Task) error {
 	for _, x := range []struct {
 		said *string
 		into *string
@@ -238,9 +239,18 @@ func (in Input) apply(t *ralph.Task) {
 	if in.Tags != nil {
 		t.Tags = append([]string(nil), in.Tags...)
 	}
+	if in.Worker != nil {
+		t.Worker = labels.Union(in.Worker)
+	}
+	for _, l := range in.Worker {
+		if wrong := labels.Wrong(l); wrong != "" {
+			return &ralph.Refusal{Why: fmt.Sprintf("worker: the label %q %s", l, wrong), Kind: ralph.ErrUsage}
+		}
+	}
 	if in.MaxIterations != nil {
 		t.MaxIterations = *in.MaxIterations
 	}
+	return nil
 }
 
 func editTask(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
@@ -250,7 +260,9 @@ func editTask(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) {
 		return nil, &ralph.Refusal{Why: fmt.Sprintf("no task %s in the plan", id), Hint: "`[[query tasks]]` lists them", Kind: ralph.ErrNotFound}
 	}
 	edited := *s.Plan.Tasks[i]
-	in.apply(&edited)
+	if err := in.apply(&edited); err != nil {
+		return nil, err
+	}
 	facts, err := s.EditTask(edited)
 	if err != nil || !in.Retry {
 		return facts, err
@@ -292,6 +304,9 @@ func editedBack(s *ralph.State, in Input, _ []ralph.Fact) Result {
 	if in.Tags != nil {
 		back.Tags = append([]string{}, t.Tags...)
 	}
+	if in.Worker != nil {
+		back.Worker = append([]string{}, t.Worker...)
+	}
 	if in.MaxIterations != nil {
 		was := t.MaxIterations
 		back.MaxIterations = &was
@@ -331,6 +346,7 @@ func workFields(t *ralph.Task) []Field {
 		{Name: "accept", Label: "When it is done", Kind: "area", Value: t.Accept},
 		{Name: "deps", Label: "Tasks that come first, with commas between", Kind: "text", Value: strings.Join(deps, ", ")},
 		{Name: "tags", Label: "Tags (critical, quick-win, ...)", Kind: "text", Value: strings.Join(t.Tags, ", ")},
+		{Name: "worker", Label: "Labels that a worker of a fleet must have", Kind: "text", Value: strings.Join(t.Worker, ", ")},
 		{Name: "priority", Label: "Priority", Kind: "choice", Choices: []string{"", "high", "medium", "low"}, Value: t.Priority},
 		{Name: "phase", Label: "Phase", Kind: "text", Value: t.Phase},
 		{Name: "max_iterations", Label: "Iterations (empty: as configured)", Kind: "number", Value: limit},
@@ -393,7 +409,9 @@ func planVerbs() []definition {
 
 func addTask(s *ralph.State, w Context, in Input) ([]ralph.Fact, error) {
 	t := ralph.Task{ID: ralph.TaskID(w.ID("t"))}
-	in.apply(&t)
+	if err := in.apply(&t); err != nil {
+		return nil, err
+	}
 	return s.AddTask(t)
 }
 

@@ -56,7 +56,7 @@ func said() map[string]spoken {
 		"thread-stop":     {args: "thread|stop|t-goes", in: action.Input{ID: "t-goes"}},
 		"extend":          {args: "task|extend|t-one|--to|60", in: action.Input{ID: "t-one", To: 60}},
 		"divide":          {args: "task|divide|t-one|Half|Other half", in: action.Input{ID: "t-one", Names: []string{"Half", "Other half"}}},
-		"add":             {args: `task|add|{"name":"More","tags":["critical"]}`, in: action.Input{Name: ptr("More"), Tags: []string{"critical"}}},
+		"add":             {args: `task|add|{"name":"More","tags":["critical"]}|--worker|gpu,os=linux`, in: action.Input{Name: ptr("More"), Tags: []string{"critical"}, Worker: []string{"gpu", "os=linux"}}},
 		"order":           {args: "task|order|t-two|t-one", in: action.Input{Names: []string{"t-two", "t-one"}}},
 		"approve":         {args: "approve|g-wish|--always|--scope|session|--for|8h", in: action.Input{ID: "g-wish", Always: true, Scope: "session", For: 8 * 3600e9}},
 		"deny":            {args: "deny|g-wish|--reason|no", in: action.Input{ID: "g-wish", Text: "no"}},

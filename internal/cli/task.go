@@ -60,8 +60,9 @@ func newTaskShow(env workspace.Env) *cobra.Command {
 func newTaskAdd(env workspace.Env) *cobra.Command {
 	cmd := commandOf("add")
 	cmd.Args = cobra.ExactArgs(1)
-	cmd.Example = "  ralph task add \"Write the README\"\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'"
+	cmd.Example = "  ralph task add \"Write the README\"\n  ralph task add \"Train the model\" --worker gpu\n  ralph task add '{\"name\":\"Ship it\",\"accept\":\"the tests pass\",\"priority\":\"high\"}'"
 	asJSON := flags.JSON(cmd)
+	worker := cmd.Flags().StringSlice("worker", nil, "labels that a worker of a fleet must have for it, beside those of its spec, such as gpu")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		said := taskJSON{Name: &args[0]}
 		if strings.HasPrefix(strings.TrimSpace(args[0]), "{") {
@@ -69,6 +70,9 @@ func newTaskAdd(env workspace.Env) *cobra.Command {
 			if err := decodeTask(args[0], &said); err != nil {
 				return err
 			}
+		}
+		if cmd.Flags().Changed("worker") {
+			said.Worker = *worker
 		}
 		_, err := actOnTask(cmd, env, "add", said.input(""), *asJSON)
 		return err
@@ -83,6 +87,7 @@ type taskJSON struct {
 	Accept        *string  `json:"accept"`
 	Deps          []string `json:"deps"`
 	Tags          []string `json:"tags"`
+	Worker        []string `json:"worker"`
 	Priority      *string  `json:"priority"`
 	Phase         *string  `json:"phase"`
 	Parent        *string  `json:"parent"`
@@ -91,7 +96,7 @@ type taskJSON struct {
 
 func (t taskJSON) input(id string) action.Input {
 	return action.Input{
-		ID: id, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Deps: t.Deps, Tags: t.Tags,
+		ID: id, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Deps: t.Deps, Tags: t.Tags, Worker: t.Worker,
 		Priority: t.Priority, Phase: t.Phase, Parent: t.Parent, MaxIterations: t.MaxIterations,
 	}
 }
@@ -102,7 +107,7 @@ func decodeTask(text string, into *taskJSON) error {
 	if err := dec.Decode(into); err != nil {
 		return &ralph.Refusal{
 			Why: fmt.Sprintf("the task is no valid JSON object: %v", err), Kind: ralph.ErrUsage,
-			Hint: `it may have name, notes, accept, deps, tags, priority, phase, parent, max_iterations`,
+			Hint: `it may have name, notes, accept, deps, tags, worker, priority, phase, parent, max_iterations`,
 		}
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
@@ -139,7 +144,7 @@ func newTaskEdit(env workspace.Env) *cobra.Command {
 // were given over what was said otherwise.
 func taskFlags(cmd *cobra.Command) func(*taskJSON) {
 	var name, notes, accept, priority, phase string
-	var deps, tags []string
+	var deps, tags, worker []string
 	var most int
 	f := cmd.Flags()
 	f.StringVar(&name, "name", "", "what to do, one line")
@@ -147,6 +152,7 @@ func taskFlags(cmd *cobra.Command) func(*taskJSON) {
 	f.StringVar(&accept, "accept", "", "when it is done")
 	f.StringSliceVar(&deps, "deps", nil, "tasks that come first")
 	f.StringSliceVar(&tags, "tags", nil, "critical, quick-win, ...")
+	f.StringSliceVar(&worker, "worker", nil, "labels that a worker of a fleet must have for it, beside those of its spec, such as gpu")
 	f.StringVar(&priority, "priority", "", "high, medium or low")
 	f.StringVar(&phase, "phase", "", "tasks of a phase end before the next phase begins")
 	f.IntVar(&most, "max-iterations", 0, "instead of task.max_iterations; 0 for that")
@@ -165,6 +171,9 @@ func taskFlags(cmd *cobra.Command) func(*taskJSON) {
 		if f.Changed("tags") {
 			t.Tags = append([]string{}, tags...)
 		}
+		if f.Changed("worker") {
+			t.Worker = append([]string{}, worker...)
+		}
 		if f.Changed("max-iterations") {
 			t.MaxIterations = &most
 		}
@@ -173,7 +182,7 @@ func taskFlags(cmd *cobra.Command) func(*taskJSON) {
 
 // changesTask reports whether a flag of `task edit` says something to change.
 func changesTask(cmd *cobra.Command) bool {
-	return slices.ContainsFunc([]string{"name", "notes", "accept", "deps", "tags", "priority", "phase", "max-iterations"}, cmd.Flags().Changed)
+	return slices.ContainsFunc([]string{"name", "notes", "accept", "deps", "tags", "worker", "priority", "phase", "max-iterations"}, cmd.Flags().Changed)
 }
 
 func runTaskList(env workspace.Env, asJSON bool) error {

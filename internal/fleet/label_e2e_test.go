@@ -68,6 +68,27 @@ func TestLabels(t *testing.T) {
 	l.alone()
 }
 
+// A task asks for labels of its own: the others go where they can, and it waits for a worker that has them.
+func TestLabelsOfATask(t *testing.T) {
+	l := newLand(t, "", 1)
+	l.playsFor("100ms")
+	l.ralph("task", "add", "Special", "--worker", "crimson")
+	l.worker("w1", "--label", "blue")
+	l.coordinator()
+	l.says("coordinator", "no worker has the label crimson; start one that has: ralph worker --repo "+l.path("hub.git")+" --agent mine --label crimson")
+	l.until("the other task is done", func() bool { return l.plays() == 1 })
+	l.worker("w2", "--label", "crimson")
+	l.says("coordinator", "Session summary")
+	must(t, l.outcome("coordinator"))
+	if n := strings.Count(l.said("w2"), "turn of t-"); n == 0 || l.plays() != 2 {
+		t.Errorf("the agent was asked %d times, by w2: %s", l.plays(), l.said("w2"))
+	}
+	l.stop("w1")
+	l.stop("w2")
+	l.holds(2)
+	l.alone()
+}
+
 // A spec asks for labels in its head, and may be corrected while its step waits: the step begins anew with
 // what is asked for now, also where a coordinator was killed meanwhile. One that is started in between does
 // not go on with what nobody wants any more.

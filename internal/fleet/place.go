@@ -98,7 +98,7 @@ func (d *Doer) needsOf(s *ralph.State, t *ralph.Task, step ralph.Step) fleetcmd.
 	if file == "" && s.Job != nil {
 		file = s.Job.File
 	}
-	n := fleetcmd.Needs{Labels: labels.Union(d.in.Parts.Config.Fleet.Labels, workspace.SpecLabels(d.in.Parts.Root, file)), Repo: d.url}
+	n := fleetcmd.Needs{Labels: labels.Union(d.in.Parts.Config.Fleet.Labels, workspace.SpecLabels(d.in.Parts.Root, file), t.Worker), Repo: d.url}
 	switch step := step.(type) {
 	case ralph.Turn:
 		n.Agent = step.Agent

@@ -68,7 +68,7 @@ func TestPlanFormat(t *testing.T) {
 	must(t, update(j,
 		ralph.PlanStarted{File: "x.md"},
 		ralph.TaskAdded{Task: ralph.Task{
-			ID: "t-1a2b", Spec: "x.md", Name: "Do <it>", Notes: "n", Accept: "a", Deps: []ralph.TaskID{"t-0000"}, Tags: []string{"critical"},
+			ID: "t-1a2b", Spec: "x.md", Name: "Do <it>", Notes: "n", Accept: "a", Deps: []ralph.TaskID{"t-0000"}, Tags: []string{"critical"}, Worker: []string{"gpu"},
 			Priority: "high", Phase: "one", Parent: "t-0000", Status: ralph.TaskPending, RetryCount: 2, MaxIterations: 7, Timeout: 90 * time.Minute,
 		}},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-0000", Name: "First", Status: ralph.TaskDone}},
@@ -77,7 +77,7 @@ func TestPlanFormat(t *testing.T) {
 		ralph.TaskRejected{ID: "t-0000", Reason: "no tests"},
 	))
 	want := `{"t":"spec","spec":"x.md"}
-{"t":"task","id":"t-1a2b","spec":"x.md","name":"Do <it>","notes":"n","accept":"a","deps":["t-0000"],"tags":["critical"],"priority":"high","phase":"one","parent":"t-0000","status":"pending","retry_count":2,"max_iterations":7,"timeout":"1h30m"}
+{"t":"task","id":"t-1a2b","spec":"x.md","name":"Do <it>","notes":"n","accept":"a","deps":["t-0000"],"tags":["critical"],"worker":["gpu"],"priority":"high","phase":"one","parent":"t-0000","status":"pending","retry_count":2,"max_iterations":7,"timeout":"1h30m"}
 {"t":"task","id":"t-0000","name":"First","status":"pending"}
 {"t":"issue","id":"i-1a2b","spec":"x.md","desc":"odd"}
 {"t":"reject","id":"t-0000","reason":"no tests"}

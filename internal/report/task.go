@@ -90,6 +90,7 @@ func Task(t *ralph.Task, history []string) string {
 	}
 	line("deps", strings.Join(deps, ", "))
 	line("tags", strings.Join(t.Tags, ", "))
+	line("worker", strings.Join(t.Worker, ", "))
 	line("priority", t.Priority)
 	line("phase", t.Phase)
 	line("parent", string(t.Parent))

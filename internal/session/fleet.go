@@ -94,7 +94,11 @@ func (a *alone) tell(s *ralph.State) {
 		a.seen = map[string]bool{}
 	}
 	a.seen[s.Job.File] = true
-	if list := labels.Union(a.x.Config.Fleet.Labels, workspace.SpecLabels(a.x.Root, s.Job.File)); len(list) > 0 {
+	var own []string
+	for _, t := range s.Plan.Tasks {
+		own = append(own, t.Worker...)
+	}
+	if list := labels.Union(a.x.Config.Fleet.Labels, workspace.SpecLabels(a.x.Root, s.Job.File), own); len(list) > 0 {
 		a.said = true
 		a.x.console.Note("the work asks for workers with %s; without --fleet it is done on this machine, whatever that has", strings.Join(list, ", "))
 	}

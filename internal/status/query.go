@@ -38,6 +38,7 @@ type TaskRecord struct {
 	Accept        string           `json:"accept,omitempty"`
 	Deps          []ralph.TaskID   `json:"deps,omitempty"`
 	Tags          []string         `json:"tags,omitempty"`
+	Worker        []string         `json:"worker,omitempty"` // labels that a worker of a fleet must have for it
 	Priority      string           `json:"priority,omitempty"`
 	Phase         string           `json:"phase,omitempty"`
 	Parent        ralph.TaskID     `json:"parent,omitempty"`
@@ -79,7 +80,7 @@ type TaskRecord struct {
 // QueryTask is one task.
 func QueryTask(t *ralph.Task) TaskRecord {
 	r := TaskRecord{
-		ID: t.ID, Spec: t.Spec, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Deps: t.Deps, Tags: t.Tags,
+		ID: t.ID, Spec: t.Spec, Name: t.Name, Notes: t.Notes, Accept: t.Accept, Deps: t.Deps, Tags: t.Tags, Worker: t.Worker,
 		Priority: t.Priority, Phase: t.Phase, Parent: t.Parent, Status: t.Status, RetryCount: t.RetryCount,
 		MaxIterations: t.MaxIterations, Iterations: t.Run.Iterations, Reason: t.Run.Reason, Accepted: t.Run.Accepted,
 		Cost: report.Cents(t.Run.Usage.Cost), Seconds: t.Run.Spent.Seconds(), Commit: t.Run.Commit,

@@ -234,6 +234,9 @@ func (f *form) send(m *Model) tea.Cmd {
 	if f.unchanged("tags") {
 		in.Tags = nil
 	}
+	if f.unchanged("worker") {
+		in.Worker = nil
+	}
 	if f.unchanged("max_iterations") {
 		in.MaxIterations = nil
 	}

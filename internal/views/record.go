@@ -128,6 +128,9 @@ func taskLine(t *ralph.Task) string {
 	if len(t.Tags) > 0 {
 		m = append(m, member{"tags", t.Tags})
 	}
+	if len(t.Worker) > 0 {
+		m = append(m, member{"worker", t.Worker})
+	}
 	text("priority", t.Priority)
 	text("phase", t.Phase)
 	text("parent", string(t.Parent))
@@ -331,6 +334,7 @@ func readTask(f *fields, line string, newID func(prefix, words string) string) (
 	f.take("accept", &t.Accept)
 	f.take("deps", &t.Deps)
 	f.take("tags", &t.Tags)
+	f.take("worker", &t.Worker)
 	f.take("priority", &t.Priority)
 	f.take("phase", &t.Phase)
 	f.take("parent", &t.Parent)

@@ -514,6 +514,7 @@ func taskFacts(t *ralph.Task) []draw.Line {
 		{"Spec", t.Spec},
 		{"Comes after", text.List(t.Deps, 8)},
 		{"Tags", strings.Join(t.Tags, ", ")},
+		{"Worker has", strings.Join(t.Worker, ", ")},
 		{"Phase", t.Phase},
 		{"Branch", t.Run.Worktree.Branch},
 		{"Worktree", t.Run.Worktree.Dir},
