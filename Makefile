@@ -45,7 +45,7 @@ corpus: ## real repositories of Go, npm and Debian, worked on whole (downloads t
 bench-all figures: export RALPH_E2E_AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci# where .ci/run puts them
 bench-all figures: export RALPH_E2E_TEMPORAL ?= $(wildcard $(RALPH_E2E_AGENTS)/temporal-*/temporal)
 bench: ## the whole program against its floor, as a table, within five minutes (docs/performance.md)
-	go test -run '^$$' -bench Program -benchtime 1x -timeout 5m ./internal/bench
+	go test -run '^$$' -bench Program -skip 'Program/(plan|pause)' -benchtime 1x -timeout 10m ./internal/bench
 
 bench-all: ## all the tables, then the benchmarks of each package: half an hour
 	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./internal/bench
