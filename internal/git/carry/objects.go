@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
 )
@@ -28,13 +29,30 @@ func read(ctx context.Context, r *git.Repo, id, kind string) (string, error) {
 	return text, err
 }
 
+// folders are where objects are handed over from, and old is how old one is in which nobody works any more: what
+// is in it is kept in a moment.
+const (
+	folders = "ralph-objects-"
+	old     = time.Hour
+)
+
+// sweep removes what processes that were killed while they kept objects left in a git folder.
+func sweep(dir string, now time.Time) {
+	list, _ := filepath.Glob(filepath.Join(dir, folders+"*"))
+	for _, name := range list {
+		if info, err := os.Lstat(name); err == nil && info.IsDir() && now.Sub(info.ModTime()) > old {
+			_ = os.RemoveAll(name)
+		}
+	}
+}
+
 // keep has a git that stays keep objects of one kind, as they are: who hands them over knows their names, and has
 // looked at them. They are handed over in files, all of them in one question.
 func keep(ctx context.Context, r *git.Repo, kind string, ids, texts []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	at, err := os.MkdirTemp(r.GitDir(), "ralph-objects-")
+	at, err := os.MkdirTemp(r.GitDir(), folders)
 	if err != nil {
 		return fmt.Errorf("keep what has come: %w", err)
 	}

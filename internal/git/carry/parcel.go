@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
 )
@@ -140,6 +141,7 @@ func Open(ctx context.Context, r *git.Repo, parcel []byte) (p Place, note []byte
 	if err := w.walk(ctx, l.Since, l.Place); err != nil {
 		return p, nil, fmt.Errorf("open a parcel: %w", err)
 	}
+	sweep(r.GitDir(), time.Now())
 	// Whoever finds one of them, also after a crash, finds all that it is made of: what holds others comes after them.
 	for _, kind := range []string{"blob", "tree", "commit"} {
 		ids := w.met[kind]

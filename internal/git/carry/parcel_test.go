@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/push"
@@ -188,4 +190,21 @@ func TestParcelOfAnother(t *testing.T) {
 func pushed(x *road, commit string) string {
 	x.Git("update-ref", push.Space+"j/base", commit)
 	return push.Space + "j/base"
+}
+
+// What a process that was killed while it kept objects has left is gone with the next parcel; what is at work stays.
+func TestParcelsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	x := newRoad(t)
+	left, atWork := filepath.Join(x.to.GitDir(), folders+"left"), filepath.Join(x.to.GitDir(), folders+"now")
+	for _, dir := range []string{left, atWork} {
+		x.Must(os.Mkdir(dir, 0o700))
+	}
+	x.Must(os.Chtimes(left, time.Time{}, time.Now().Add(-2*old)))
+	x.Write("top", "2\n")
+	x.send(t)
+	list, err := filepath.Glob(filepath.Join(x.to.GitDir(), folders+"*"))
+	if x.Must(err); len(list) != 1 || list[0] != atWork {
+		t.Errorf("there are %q, want only %s", list, atWork)
+	}
 }
