@@ -43,8 +43,11 @@ func isLate(err error) bool {
 // parcel puts the work of a step into it, where that may be. over ends the need of its base.
 func (d *Doer) parcel(ctx context.Context, repo *git.Repo, at carry.Place, n note.Note, sealed []byte, in *In) (over func()) {
 	none := func() {}
+	if d.seal.Off() {
+		return none
+	}
 	tree, err := repo.TreeOf(ctx, at.Head)
-	if err != nil || d.seal.Off() {
+	if err != nil {
 		return none
 	}
 	from, known, over, ok := d.bases.Use()
