@@ -197,7 +197,7 @@ func gitLayers() map[string][]string {
 		"internal/git/unchanged": {"internal/git/index"},
 
 		"internal/git/anchor":    {"internal/git"},
-		"internal/git/carry":     {"internal/git", "internal/git/refs"},
+		"internal/git/carry":     {"internal/git", "internal/git/index", "internal/git/refs"},
 		"internal/git/commits":   {"R", "internal/git", "internal/git/diff", "internal/git/index", "internal/lazyregexp"},
 		"internal/git/diff":      {"internal/git", "internal/git/coprocess"},
 		"internal/git/info":      {"internal/git"},

@@ -149,7 +149,7 @@ func describeTree(question *bytes.Buffer, members map[string]TreeEntry) {
 		switch m.Mode {
 		case ModeDir:
 			kind = "tree"
-		case "160000":
+		case ModeLink:
 			kind = "commit"
 		}
 		fmt.Fprintf(question, "%s %s %s\t%s\x00", m.Mode, kind, m.ID, name)
@@ -159,3 +159,6 @@ func describeTree(question *bytes.Buffer, members map[string]TreeEntry) {
 
 // ModeDir is a folder's mode in a tree.
 const ModeDir = "40000"
+
+// ModeLink is the mode of a repository inside.
+const ModeLink = "160000"

@@ -179,7 +179,7 @@ func (l *Links) in(ctx context.Context, r *git.Repo, tree string) (bool, error) 
 	}
 	for _, m := range list {
 		switch m.Mode {
-		case link:
+		case git.ModeLink:
 			return true, nil
 		case git.ModeDir:
 			if has, err := l.in(ctx, r, m.ID); has || err != nil {

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1" //nolint:gosec // git's own ids are made with it
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/git/index"
 )
 
 // A parcel is a place with its note and all objects that it takes to get there from another place: what
@@ -183,7 +182,7 @@ func unwrap(parcel []byte) (l label, note []byte, err error) {
 			return l, nil, err
 		}
 		o.text = string(text)
-		o.id = nameOf(o.Kind, o.text, len(l.Place.Head))
+		o.id = hex.EncodeToString(index.ObjectID(o.Kind, text, len(l.Place.Head)/2))
 	}
 	return l, note, err
 }
@@ -195,14 +194,4 @@ func take(in io.Reader, n int) ([]byte, error) {
 	b := make([]byte, n)
 	_, err := io.ReadFull(in, b)
 	return b, err
-}
-
-// nameOf is git's name of an object, of a length.
-func nameOf(kind, text string, length int) string {
-	h := sha256.New()
-	if length == 2*sha1.Size {
-		h = sha1.New() //nolint:gosec // see above
-	}
-	fmt.Fprintf(h, "%s %d\x00%s", kind, len(text), text)
-	return hex.EncodeToString(h.Sum(nil))
 }

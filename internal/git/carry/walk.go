@@ -124,21 +124,18 @@ func (w *walk) tree(ctx context.Context, id string, beside []string, depth int) 
 	return nil
 }
 
-// link is the mode of a repository inside.
-const link = "160000"
-
 func (w *walk) member(ctx context.Context, name string, is git.TreeEntry, there []map[string]git.TreeEntry, depth int) error {
 	var beside []string
 	for _, m := range there {
 		switch other := m[name]; {
-		case other.ID == is.ID && (other.Mode == git.ModeDir) == (is.Mode == git.ModeDir) && other.Mode != link:
+		case other.ID == is.ID && (other.Mode == git.ModeDir) == (is.Mode == git.ModeDir) && other.Mode != git.ModeLink:
 			return nil
 		case other.Mode == git.ModeDir:
 			beside = append(beside, other.ID)
 		}
 	}
 	switch {
-	case is.Mode == link || w.seen[is.ID]:
+	case is.Mode == git.ModeLink || w.seen[is.ID]:
 		return nil
 	case is.Mode == git.ModeDir:
 		return w.tree(ctx, is.ID, beside, depth+1)

@@ -41,7 +41,7 @@ func Trees(b []byte, idLen int) (tree string, unwritten []Tree, err error) {
 	for len(w.open) > 1 {
 		w.close()
 	}
-	tree = hex.EncodeToString(w.sum(w.open[0].body))
+	tree = hex.EncodeToString(ObjectID("tree", w.open[0].body, w.idLen))
 	written := e.written(idLen)
 	for _, t := range append(w.made, Tree{tree, w.open[0].body}) {
 		if !written[t.ID] {
@@ -108,7 +108,7 @@ func (w *treeWriter) close() {
 	done := w.open[len(w.open)-1]
 	w.open = w.open[:len(w.open)-1]
 	last := &w.open[len(w.open)-1]
-	id := w.sum(done.body)
+	id := ObjectID("tree", done.body, w.idLen)
 	last.member(modeDir, done.path[len(last.path):len(done.path)-1], id)
 	w.made = append(w.made, Tree{hex.EncodeToString(id), done.body})
 }
@@ -121,15 +121,15 @@ func (f *folder) member(mode, name string, id []byte) {
 	f.body = append(f.body, id...)
 }
 
-// sum is the id of a tree object.
-func (w *treeWriter) sum(body []byte) []byte {
+// ObjectID is git's id of an object of a kind, idLen bytes long: 20 with SHA-1, 32 with SHA-256.
+func ObjectID(kind string, body []byte, idLen int) []byte {
 	var h hash.Hash
-	if w.idLen == sha256.Size {
+	if idLen == sha256.Size {
 		h = sha256.New()
 	} else {
 		h = sha1.New() //nolint:gosec // as above
 	}
-	fmt.Fprintf(h, "tree %d\x00", len(body))
+	fmt.Fprintf(h, "%s %d\x00", kind, len(body))
 	h.Write(body)
 	return h.Sum(nil)
 }

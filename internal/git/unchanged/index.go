@@ -2,11 +2,7 @@ package unchanged
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // git's own ids are made with it
-	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
-	"hash"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
@@ -46,15 +42,3 @@ func readIndexed(b []byte, idLen int) (x indexed, ok bool) {
 
 // parent is the folder that a path is in, with a slash at its end.
 func parent(path string) string { return path[:strings.LastIndexByte(path, '/')+1] }
-
-func blobID(text []byte, idLen int) []byte {
-	var h hash.Hash
-	if idLen == sha256.Size {
-		h = sha256.New()
-	} else {
-		h = sha1.New() //nolint:gosec // as above
-	}
-	fmt.Fprintf(h, "blob %d\x00", len(text))
-	h.Write(text)
-	return h.Sum(nil)
-}

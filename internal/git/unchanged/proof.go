@@ -45,7 +45,7 @@ func Prove(at Place, sparse bool, tree func() string) Proof {
 		return Proof{}
 	}
 	p.ok = binary.BigEndian.Uint32(b[8:]) <= maxProof
-	p.empty = string(blobID(nil, p.idLen))
+	p.empty = string(index.ObjectID("blob", nil, p.idLen))
 	rest, err := index.Each(b, p.idLen, p.add)
 	var e index.Entries
 	if err == nil {

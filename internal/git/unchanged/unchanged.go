@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/git/index"
 )
 
 // A task looks at its files some seven times, and most often nothing has changed since the
@@ -245,7 +247,7 @@ func (l *Look) holds(path string, now stamp, id []byte) bool {
 	} else {
 		text, err = os.ReadFile(l.place.file(path))
 	}
-	return err == nil && bytes.Equal(blobID(text, len(id)), id)
+	return err == nil && bytes.Equal(index.ObjectID("blob", text, len(id)), id)
 }
 
 // ignoring sums up what says which files git ignores: settings, and each .gitignore. What
