@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,7 +63,8 @@ func TestAgentCheckOfRealAgents(t *testing.T) {
 			out, code := p.run(append([]string{p.ralph, "agent-check", a.name}, args...)...)
 			t.Logf("%s", out)
 			if code != 0 || !strings.Contains(out, " 0 failed") {
-				t.Errorf("agent-check %q: exit code %d", args, code)
+				failed := slices.DeleteFunc(strings.Split(out, "\n"), func(line string) bool { return !strings.HasPrefix(line, "FAILED") })
+				t.Errorf("agent-check %q: exit code %d\n%s", args, code, strings.Join(failed, "\n"))
 			}
 		}
 		p.checkAlone()
