@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ralph-loop/ralph"
 )
 
 // built is the environment variable with the path of the ralph that all tests run.
@@ -47,6 +49,9 @@ type place struct {
 	home  string
 	ralph string
 	env   []string
+
+	listed int64            // size of the journal when gates were listed, in bytes
+	list   []ralph.Approval // what waited then
 }
 
 func newPlace(t *testing.T) *place {
@@ -164,7 +169,7 @@ func (e *engine) until(what string, holds func() bool) {
 			e.t.Fatalf("it ended too early (%s):\n%s", what, e.out.String())
 		case <-limit:
 			e.kill()
-			e.t.Fatalf("not within two minutes: %s\n%s", what, e.out.String())
+			e.t.Fatalf("not within ten minutes: %s\n%s", what, e.out.String())
 		}
 	}
 }
@@ -174,7 +179,7 @@ func (e *engine) end() string {
 	e.t.Helper()
 	select {
 	case <-e.done:
-	case <-time.After(4 * time.Minute): // as for run: OpenCode starts four times, and takes ten seconds of a processor each time
+	case <-time.After(10 * time.Minute): // as for until: OpenCode starts four times, and takes ten seconds of a processor each time
 		e.kill()
 		e.t.Fatalf("it does not end:\n%s", e.out.String())
 	}
