@@ -33,7 +33,7 @@ func claudeTurn(t *testing.T, url string) func(ralph.TurnInput) (ralph.TurnResul
 		t.Helper()
 		in.Agent, in.Dir, in.Env, in.Scratch, in.Grace = spec, dir, env, dir, 5*time.Second
 		if in.Timeout == 0 {
-			in.Timeout = time.Minute
+			in.Timeout = 10 * time.Minute
 		}
 		var live []ralph.ContextUse
 		res, err := d.Turn(t.Context(), in, ralph.TurnHooks{Context: func(u ralph.ContextUse) { live = append(live, u) }})
@@ -100,10 +100,11 @@ func TestClaudeCostLimit(t *testing.T) {
 // What a turn of the real Claude Code has cost is known also when it was ended in
 // its middle, so that a cost limit does not count it as unknown.
 func TestClaudeCostOfATurnThatWasEnded(t *testing.T) {
+	t.Parallel() // it waits
 	m := modeltest.New(t, func(modeltest.Request) modeltest.Reply {
 		return modeltest.Reply{Tool: "Bash", Input: map[string]any{"command": "sleep 110", "description": "wait"}, Tokens: 100_000}
 	})
-	res, _ := claudeTurn(t, m.URL)(ralph.TurnInput{Prompt: "Work.", Timeout: 4 * time.Second})
+	res, _ := claudeTurn(t, m.URL)(ralph.TurnInput{Prompt: "Work.", Timeout: 15 * time.Second})
 	if res.Exit != ralph.ExitTimeout || res.Err != nil || !res.Usage.Known || res.Usage.Cost < 0.25 || res.Session == "" {
 		t.Errorf("%+v %+v", res, res.Err)
 	}
