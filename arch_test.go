@@ -121,7 +121,7 @@ func upperLayers() map[string][]string {
 		"internal/tracker/ado":     {"R", "internal/tracker"},
 		"internal/advice":          {"R", "internal/model", "internal/policy/breaker", "internal/redact", "internal/signature", "internal/text", "internal/thread"},
 		"internal/follow":          {"R", "internal/journal", "internal/views"},
-		"internal/agentsock":       {"R", "internal/fastpath"},
+		"internal/agentsock":       {"R", "internal/fastpath", "internal/proc"},
 		"internal/coverage":        {"R"},
 		"internal/secrets":         {"R"},
 		"internal/mcp":             {"R", "internal/agentsock", "internal/text"},
@@ -197,7 +197,7 @@ func gitLayers() map[string][]string {
 		"internal/git/unchanged": {"internal/git/index"},
 
 		"internal/git/anchor":    {"internal/git"},
-		"internal/git/carry":     {"internal/git", "internal/git/index", "internal/git/refs"},
+		"internal/git/carry":     {"internal/git", "internal/git/index", "internal/git/refs", "internal/proc"},
 		"internal/git/commits":   {"R", "internal/git", "internal/git/diff", "internal/git/index", "internal/lazyregexp"},
 		"internal/git/diff":      {"internal/git", "internal/git/coprocess"},
 		"internal/git/info":      {"internal/git"},

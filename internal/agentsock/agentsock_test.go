@@ -156,7 +156,7 @@ func TestSweep(t *testing.T) {
 	hour := time.Now().Add(-time.Hour)
 	folder := func(name string, socket, old bool) *net.UnixListener {
 		dir := filepath.Join(temp, name)
-		if err := os.Mkdir(dir, 0o700); err != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		var l *net.UnixListener
@@ -167,7 +167,7 @@ func TestSweep(t *testing.T) {
 			}
 			l.SetUnlinkOnClose(false)
 		}
-		if old {
+		for ; old && dir != temp; dir = filepath.Dir(dir) {
 			if err := os.Chtimes(dir, hour, hour); err != nil {
 				t.Fatal(err)
 			}
@@ -177,14 +177,17 @@ func TestSweep(t *testing.T) {
 	dead, live, young := folder("ralph-1", true, true), folder("ralph-2", true, true), folder("ralph-3", true, false)
 	folder("ralph-4", false, true)
 	other := folder("other-5", true, true)
+	// of a session with several slots
+	gone, stays, one := folder("ralph-6/1", true, true), folder("ralph-7/1", true, false), folder("ralph-7/2", true, true)
 	defer live.Close()
-	for _, l := range []*net.UnixListener{dead, young, other} {
+	defer one.Close()
+	for _, l := range []*net.UnixListener{dead, young, other, gone, stays} {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	agentsock.Sweep(temp, time.Now())
-	for name, want := range map[string]bool{"ralph-1": false, "ralph-2": true, "ralph-3": true, "ralph-4": true, "other-5": true} {
+	for name, want := range map[string]bool{"ralph-1": false, "ralph-2": true, "ralph-3": true, "ralph-4": true, "other-5": true, "ralph-6": false, "ralph-7": true} {
 		if _, err := os.Stat(filepath.Join(temp, name)); (err == nil) != want {
 			t.Errorf("%s is there: %v", name, err == nil)
 		}

@@ -3,23 +3,15 @@ package agentsock
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/ralph-loop/ralph/internal/fastpath"
 )
-
-// longestSocket is the longest path that a socket may have on every system.
-const longestSocket = 100
 
 // maxOpen is how many processes of a turn are heard at once: more get an end instead of an
 // answer, so that no agent takes the files of the engine. saySoon is how long one may take
@@ -27,84 +19,51 @@ const longestSocket = 100
 const (
 	maxOpen = 256
 	saySoon = 30 * time.Second
-	again   = 50 * time.Millisecond // after an accept that failed
 )
 
 // Server is the listening end of one turn.
 type Server struct {
-	dir      string
-	nonce    string
-	turn     Turn
-	listener net.Listener
-	ctx      context.Context
-	end      context.CancelFunc
-	open     sync.WaitGroup
-	places   chan struct{} // of those that are heard
+	at     *place
+	nonce  string
+	turn   Turn
+	ctx    context.Context
+	end    context.CancelFunc
+	open   sync.WaitGroup
+	places chan struct{} // of those that are heard
+	ended  atomic.Bool
 }
 
 // Listen makes the line of a turn: a socket in a folder that only this user may enter.
 // Close ends it; whoever waits for an answer then gets an error.
-func Listen(ctx context.Context, t Turn) (*Server, error) {
-	dir, err := socketDir()
-	if err != nil {
-		return nil, fmt.Errorf("make the turn's socket: %w", err)
-	}
-	l := &Server{dir: dir, nonce: rand.Text(), turn: t, places: make(chan struct{}, maxOpen)}
-	if l.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", l.socket()); err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, fmt.Errorf("make the turn's socket: %w", err)
-	}
-	l.ctx, l.end = context.WithCancel(ctx)
-	l.open.Go(l.accept)
-	return l, nil
-}
-
-func socketDir() (string, error) {
-	dir, err := os.MkdirTemp("", "ralph-")
-	if err == nil && len(dir)+len("/"+fastpath.Socket) > longestSocket {
-		_ = os.Remove(dir)
-		dir, err = os.MkdirTemp("/tmp", "ralph-")
-	}
-	return dir, err
-}
-
-func (l *Server) socket() string { return filepath.Join(l.dir, fastpath.Socket) }
+func Listen(ctx context.Context, t Turn) (*Server, error) { return (*Lines)(nil).Listen(ctx, t) }
 
 // Dir is the folder of the socket, for a sandbox to let in.
-func (l *Server) Dir() string { return l.dir }
+func (l *Server) Dir() string { return l.at.dir }
 
 // Env is what tells a process of the turn how to speak, K=V.
 func (l *Server) Env() []string {
-	return []string{EnvSocket + "=" + l.socket(), EnvNonce + "=" + l.nonce}
+	return []string{EnvSocket + "=" + l.at.socket(), EnvNonce + "=" + l.nonce}
 }
 
 // Close ends the line and waits until nobody is heard any more.
 func (l *Server) Close() error {
+	if l.ended.Swap(true) {
+		return net.ErrClosed // the place may be another turn's by now
+	}
+	l.at.give(nil)
 	l.end()
-	err := l.listener.Close()
 	l.open.Wait()
-	return errors.Join(err, os.RemoveAll(l.dir))
+	return l.at.lines.back(l.at)
 }
 
-func (l *Server) accept() {
-	for {
-		conn, err := l.listener.Accept()
-		if err != nil {
-			if l.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
-			}
-			select { // of one caller, or the system has no more files: it may have some later
-			case <-l.ctx.Done():
-			case <-time.After(again):
-			}
-			continue
-		}
-		select {
-		case l.places <- struct{}{}:
-			l.open.Go(func() { defer func() { <-l.places }(); l.serve(conn) })
-		default:
-			_ = conn.Close()
-		}
+// hear answers a caller, and reports whether there was room for it.
+func (l *Server) hear(conn net.Conn) bool {
+	select {
+	case l.places <- struct{}{}:
+		l.open.Go(func() { defer func() { <-l.places }(); l.serve(conn) })
+		return true
+	default:
+		return false
 	}
 }
 
@@ -131,7 +90,7 @@ func (l *Server) serve(conn net.Conn) {
 	}
 	var a answer
 	if err == nil {
-		a, err = carry(ctx, l.turn, l.dir, m)
+		a, err = carry(ctx, l.turn, l.at.dir, m)
 	}
 	if err != nil {
 		a = answer{Error: err.Error()}

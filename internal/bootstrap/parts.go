@@ -63,6 +63,9 @@ type Parts struct {
 	// pushes; nil: it is the only one.
 	Fence *push.Fence
 
+	// Lines are those of the turns, for a session that ends them; nil: each turn has one of its own.
+	Lines *agentsock.Lines
+
 	Approvals, Why string // what gate.approvals comes to here, and why
 }
 
@@ -252,7 +255,7 @@ func (p *Parts) Executor(env workspace.Env, pc policy.Config, live step.Live) *s
 		x.MCP = []string{env.Self, "mcp"}
 	}
 	x.Signal = signalCommand(env, x.Env, p.Root)
-	x.Listen, x.Interceptor = interceptor.Listen, interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls), Lookups: new(shim.Lookups)}
+	x.Listen, x.Interceptor = interceptor.ListenOn(p.Lines), interceptor.Interceptor{Self: env.Self, Programs: p.Config.Gate.Shims, Policy: pc, Pushes: true, Plain: new(interceptor.PlainCalls), Lookups: new(shim.Lookups)}
 	x.Push = worktree.Pushing{Repo: p.Repo, Fence: p.Fence}.Push
 	x.Aliases = func(dir string) map[string]string { return worktree.GitAliases(dir, workspace.BaseEnv(env.Environ)) }
 	x.Reported, x.Checkout = interceptor.Reported, &worktree.Trees{Repo: p.Repo}

@@ -132,7 +132,14 @@ func pushFor(ctx context.Context, env workspace.Env, dir string, argv []string) 
 // Listen begins the line of a turn, agentsock.Listen, with the word on calls of programs: most
 // then pass without a start of ralph (fastpath).
 func Listen(ctx context.Context, t agentsock.Turn) (*agentsock.Server, error) {
-	return agentsock.Listen(ctx, &judged{Turn: t})
+	return ListenOn(nil)(ctx, t)
+}
+
+// ListenOn is Listen on one of the lines of a session.
+func ListenOn(lines *agentsock.Lines) func(context.Context, agentsock.Turn) (*agentsock.Server, error) {
+	return func(ctx context.Context, t agentsock.Turn) (*agentsock.Server, error) {
+		return lines.Listen(ctx, &judged{Turn: t})
+	}
 }
 
 // letPass says why a call does not pass, "" when it does.

@@ -203,7 +203,7 @@ func (g *Sandbox) Box(dir string, env []string, at Place) (sandbox.Box, error) {
 		}
 	}
 	if socket := proc.Getenv(env, agentsock.EnvSocket); socket != "" {
-		b.Keep = append(b.Keep, filepath.Dir(socket)) // the rules of its shims, and its git hooks
+		b.Keep = append(b.Keep, agentsock.Folder(socket)) // shims, what they judge by, and git hooks: its own, and those of other slots
 	}
 	if !g.Isolated {
 		b.Write = append(b.Write, filepath.Join(g.Root, step.StateGit))

@@ -39,7 +39,7 @@ func Sockets(user int, now time.Time) []string {
 }
 
 // turnSocket is where the socket of a turn lies (internal/agentsock).
-var turnSocket = lazyregexp.New(`/ralph-[0-9]+/s$`)
+var turnSocket = lazyregexp.New(`/ralph-[0-9]+(/[0-9]+)?/s$`)
 
 // listening are the paths of sockets in /proc/net/unix that wait for somebody: in state 01,
 // not connected. A path may hold spaces; abstract ones begin with @.

@@ -320,6 +320,8 @@ func (x *Session) work(ctx context.Context) error {
 	defer func() { _ = person.RememberSessions(x.Root) }()
 
 	x.journal.Tolerate()
+	x.Lines = new(agentsock.Lines)
+	defer func() { _ = x.Lines.Close() }() // what is left lies in the folder for temporary files, and is swept
 	executor := x.Executor(x.Env, x.policy, x.console)
 	executor.Now, executor.Journal = x.journal.Now, x.journal
 	executor.DiskSpace = func() error { return workspace.DiskSpace(x.Root) }

@@ -48,7 +48,9 @@ type Set struct {
 }
 
 // Put fills dir, a folder of one turn, and returns env with PATH, GIT_CONFIG_* and
-// EnvFolder leading there. Without programs there are only the hooks of git.
+// EnvFolder leading there. Without programs there are only the hooks of git. What an earlier turn
+// left there stays if it is what would be written, to the last byte: no agent chooses what the
+// next one's programs are. One turn at a time may have dir.
 func (s Set) Put(dir string, env []string) ([]string, error) {
 	if err := os.WriteFile(filepath.Join(dir, rulesFile), s.Rules, 0o600); err != nil {
 		return nil, fmt.Errorf("write the rules of the shims: %w", err)
@@ -63,36 +65,43 @@ func (s Set) Put(dir string, env []string) ([]string, error) {
 		}
 	}
 	stamp := s.Lookups.stampOf(env)
-	env, err := s.hooks(dir, stamp, env)
-	if err != nil || len(s.Programs) == 0 {
-		return env, err
+	out := slices.Clone(env)
+	if git, err := s.Lookups.real("git", stamp, env); err == nil { // else there is nothing to hook into
+		n := settings(env)
+		hooks := s.hooks(dir, git, n)
+		if err := hooks.put(); err != nil {
+			return nil, fmt.Errorf("make the git hooks: %w", err)
+		}
+		at := strconv.Itoa(n)
+		out = append(out, "GIT_CONFIG_COUNT="+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=core.hooksPath", "GIT_CONFIG_VALUE_"+at+"="+hooks.dir)
 	}
-	bin := filepath.Join(dir, binDir)
-	if err := os.Mkdir(bin, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the shims: %w", err)
+	if len(s.Programs) == 0 {
+		return out, nil
 	}
 	path := proc.Getenv(env, "PATH")
-	ask := "exec " + quote(s.Self) + " " + fastpath.Command + " " + quote(dir) + " "
-	shared := filepath.Join(dir, "ask") // for all that have no plain calls: each is a link to it
-	if err := write(shared, s.interpreted(dir, "#!/bin/sh\n"+ask+"\"${0##*/}\" \"$@\"\n")); err != nil {
-		return nil, err
+	shims := s.shims(dir, path, stamp, env)
+	if err := shims.put(); err != nil {
+		return nil, fmt.Errorf("make the shims: %w", err)
 	}
+	return append(out, EnvFolder+"="+shims.dir, "PATH="+shims.dir+string(filepath.ListSeparator)+path), nil
+}
+
+// shims are those of the programs that are installed.
+func (s Set) shims(dir, path, stamp string, env []string) folder {
+	f := folder{dir: filepath.Join(dir, binDir), texts: map[string]string{}}
+	ask := "exec " + quote(s.Self) + " " + fastpath.Command + " " + quote(dir) + " "
+	shared := s.interpreted(dir, "#!/bin/sh\n"+ask+"\"${0##*/}\" \"$@\"\n") // of all that have no plain calls
 	for _, name := range s.Programs {
 		real, err := s.Lookups.real(name, stamp, env)
 		if err != nil {
 			continue // not installed: it shall stay unknown, as programs that look for it expect
 		}
-		shim := filepath.Join(bin, name)
+		f.texts[name] = shared
 		if calls := s.Plain[name]; len(calls) > 0 {
-			err = write(shim, "#!/bin/sh\n"+atOnce(calls, bin+string(filepath.ListSeparator)+path, real)+ask+quote(name)+" \"$@\"\n")
-		} else if err = os.Link(shared, shim); err != nil { // a file system without links
-			err = write(shim, s.interpreted(dir, "#!/bin/sh\n"+ask+quote(name)+" \"$@\"\n"))
-		}
-		if err != nil {
-			return nil, err
+			f.texts[name] = "#!/bin/sh\n" + atOnce(calls, f.dir+string(filepath.ListSeparator)+path, real) + ask + quote(name) + " \"$@\"\n"
 		}
 	}
-	return append(env, EnvFolder+"="+bin, "PATH="+bin+string(filepath.ListSeparator)+path), nil
+	return f
 }
 
 // longestLine is what every system reads of a script's first line.
@@ -124,14 +133,6 @@ func atOnce(calls [][]string, path, real string) string {
 	}
 	return "case $#,$* in " + strings.Join(words, " | ") + ")\n" +
 		"\tcase $PATH in " + quote(path) + " | *:" + quote(path) + " | " + quote(path) + ":* | *:" + quote(path) + ":*) [ -x " + quote(real) + " ] && exec " + quote(real) + " \"$@\" ;; esac ;;\nesac\n"
-}
-
-// write makes an executable, which may be run at once, whatever other slots start meanwhile.
-func write(path, text string) error {
-	if err := proc.WithoutStarts(func() error { return os.WriteFile(path, []byte(text), 0o700) }); err != nil {
-		return fmt.Errorf("write the shim %s: %w", filepath.Base(path), err)
-	}
-	return nil
 }
 
 // Rules returns what was put into dir.
@@ -188,35 +189,25 @@ func clientHooks() []string {
 	}
 }
 
-// hooks puts git hooks before those of the repository, by the environment alone: no file
+// settings is how many settings git has from an environment.
+func settings(env []string) int {
+	n, err := strconv.Atoi(proc.Getenv(env, "GIT_CONFIG_COUNT"))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
+// hooks are git hooks before those of the repository, by the environment alone: no file
 // of git's settings changes, and a person's own git never sees them. What core.hooksPath
 // is without us is found out when a hook runs, so that husky and its like keep working.
-func (s Set) hooks(dir, stamp string, env []string) ([]string, error) {
-	git, err := s.Lookups.real("git", stamp, env)
-	if err != nil {
-		return env, nil // nothing to hook into
-	}
-	folder := filepath.Join(dir, hooksDir)
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the git hooks: %w", err)
-	}
-	n, err := strconv.Atoi(proc.Getenv(env, "GIT_CONFIG_COUNT"))
-	if err != nil || n < 0 {
-		n = 0
-	}
-	shared := filepath.Join(dir, "hook") // each hook is a link to it: a file of its own costs a new inode, and a turn has many
-	if err := write(shared, s.hook(dir, git, n)); err != nil {
-		return nil, err
-	}
+func (s Set) hooks(dir, git string, n int) folder {
+	f := folder{dir: filepath.Join(dir, hooksDir), texts: map[string]string{}}
+	text := s.hook(dir, git, n)
 	for _, name := range clientHooks() {
-		if err := os.Link(shared, filepath.Join(folder, name)); err != nil { // a file system without links
-			if err := write(filepath.Join(folder, name), s.hook(dir, git, n)); err != nil {
-				return nil, err
-			}
-		}
+		f.texts[name] = text
 	}
-	at := strconv.Itoa(n)
-	return append(slices.Clone(env), "GIT_CONFIG_COUNT="+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=core.hooksPath", "GIT_CONFIG_VALUE_"+at+"="+folder), nil
+	return f
 }
 
 // hook is the script that every git hook is: its name says which. n is how many settings git

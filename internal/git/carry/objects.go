@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // read reads an object of a kind, as it is in its file where it has one of its own. No process is started where it
@@ -38,11 +39,8 @@ const (
 
 // sweep removes what processes that were killed while they kept objects left in a git folder.
 func sweep(dir string, now time.Time) {
-	list, _ := filepath.Glob(filepath.Join(dir, folders+"*"))
-	for _, name := range list {
-		if info, err := os.Lstat(name); err == nil && info.IsDir() && now.Sub(info.ModTime()) > old {
-			_ = os.RemoveAll(name)
-		}
+	for _, name := range proc.LeftFolders(filepath.Join(dir, folders+"*"), old, now) {
+		_ = os.RemoveAll(name)
 	}
 }
 

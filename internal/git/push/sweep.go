@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/ralph-loop/ralph/internal/proc"
 )
 
 // The folders that pushes go out from: who works in one has a lock there, which ends with its process.
@@ -33,12 +35,10 @@ func folder(temp string) (dir string, lock *flock.Flock, err error) {
 // Sweep removes the folders in temp that processes left which were killed. What is somebody else's, or cannot be
 // removed, stays.
 func Sweep(temp string, now time.Time) {
-	list, _ := filepath.Glob(filepath.Join(temp, folders+"*", held))
-	for _, name := range list {
-		dir := filepath.Dir(name)
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || now.Sub(info.ModTime()) < settled {
-			continue
+	for _, dir := range proc.LeftFolders(filepath.Join(temp, folders+"*"), settled, now) {
+		name := filepath.Join(dir, held)
+		if _, err := os.Lstat(name); err != nil {
+			continue // it is about to get its lock
 		}
 		lock := flock.New(name)
 		if got, err := lock.TryLock(); err == nil && got {
