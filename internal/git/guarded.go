@@ -245,7 +245,7 @@ func (r *Repo) TrimConfig(ctx context.Context, gitDir, root string) error {
 	if !info.Mode().IsRegular() {
 		return Refuse(name+" is no ordinary file", "remove the submodule's folder in the worktree")
 	}
-	out, err := r.Run(ctx, Call{Args: []string{"config", "--file", name, "--no-includes", "-z", "--list"}, Repo: os.DevNull, Plain: true})
+	out, err := r.Settings(ctx, name)
 	if err != nil {
 		return fmt.Errorf("read the settings of a submodule: %w", err)
 	}

@@ -68,7 +68,8 @@ type Repo struct {
 	// others move.
 	stashes *sync.Mutex
 
-	pool worktrees
+	pool     worktrees
+	settings *index.Known[string] // of a checkout, for its worktrees and submodules too
 
 	asked   coprocess.Pool // of a checkout, for its worktrees too
 	commits committing
@@ -96,7 +97,7 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 	if err != nil {
 		return nil, Refuse("git was not found in PATH", fmt.Sprintf("install git %d.%d or newer", minMajor, minMinor))
 	}
-	r := &Repo{p: p, env: env, root: dir, program: program, stashes: new(sync.Mutex), shield: new(shield)}
+	r := &Repo{p: p, env: env, root: dir, program: program, stashes: new(sync.Mutex), shield: new(shield), settings: new(index.Known[string])}
 	out, trace, res, err := r.Output(ctx, Call{
 		Args: []string{"rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"}, Env: []string{"GIT_TRACE2_EVENT=2"},
 	})

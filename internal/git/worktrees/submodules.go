@@ -33,14 +33,16 @@ func submodules(ctx context.Context, r *git.Repo) ([]moduleLink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for submodules: %w", err)
 	}
-	names, err := r.Run(ctx, git.Call{Args: []string{"config", "-z", "--file", r.File(".gitmodules"), "--get-regexp", `^submodule\..*\.path$`}})
-	if code := git.ExitOf(err); err != nil && code != 1 { // 1: it names none
+	settings, err := r.Settings(ctx, r.File(".gitmodules"))
+	if err != nil {
 		return nil, fmt.Errorf("read .gitmodules: %w", err)
 	}
 	named := map[string]string{}
-	for record := range strings.SplitSeq(names, "\x00") {
-		if key, path, ok := strings.Cut(record, "\n"); ok {
-			named[path] = strings.TrimSuffix(strings.TrimPrefix(key, "submodule."), ".path")
+	for record := range strings.SplitSeq(settings, "\x00") {
+		key, path, ok := strings.Cut(record, "\n")
+		name, isPath := strings.CutSuffix(key, ".path")
+		if name, isModule := strings.CutPrefix(name, "submodule."); ok && isPath && isModule {
+			named[path] = name
 		}
 	}
 	var list []moduleLink
