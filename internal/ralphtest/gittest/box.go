@@ -29,14 +29,8 @@ type Box struct {
 // New makes a box.
 func New(t testing.TB, initArgs ...string) Box {
 	t.Helper()
-	tmp := t.TempDir()
-	b := Box{T: t, P: proc.NewRunner(""), Dir: filepath.Join(tmp, "work tree"), Env: testEnv(tmp)}
-	if err := os.Mkdir(b.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range firstFiles() {
-		b.Write(name, text)
-	}
+	b := empty(t)
+	b.Must(writeFirst(b.Dir))
 	if len(initArgs) == 0 {
 		b.copyStarted()
 		return b
@@ -44,6 +38,15 @@ func New(t testing.TB, initArgs ...string) Box {
 	b.Git(append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
 	b.Git("add", "-A")
 	b.Git("commit", "-q", "-m", "start")
+	return b
+}
+
+// empty is a box without a repository.
+func empty(t testing.TB) Box {
+	t.Helper()
+	tmp := t.TempDir()
+	b := Box{T: t, P: proc.NewRunner(""), Dir: filepath.Join(tmp, "work tree"), Env: testEnv(tmp)}
+	b.Must(os.Mkdir(b.Dir, 0o755))
 	return b
 }
 
@@ -335,26 +338,4 @@ func (b *Box) Branch(name, at string, change func(*Box)) string {
 	tip := w.Head()
 	b.Git("worktree", "remove", "--force", w.Dir)
 	return tip
-}
-
-// WithLib is a repository with a submodule, in which there is another one, as a person has
-// it who cloned both: their remotes are gone, so that nothing can come over a network.
-func WithLib(t testing.TB) (b Box, inner string) {
-	t.Helper()
-	deep, lib := New(t), New(t)
-	b = New(t)
-	for _, add := range []struct {
-		to   *Box
-		from *Box
-		name string
-	}{{&lib, &deep, "deep"}, {&b, &lib, "vendor/lib"}} {
-		add.to.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", add.from.Dir, add.name)
-		add.to.Git("commit", "-q", "-m", "with "+add.name)
-	}
-	b.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
-	lib.Git("branch", "-m", "elsewhere") // what is fetched from it now fails
-	for _, gone := range []*Box{&deep, &lib} {
-		gone.Remove(".git")
-	}
-	return b, "vendor/lib"
 }
