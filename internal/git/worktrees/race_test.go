@@ -131,7 +131,7 @@ func TestWorktreesCutAnywhere(t *testing.T) {
 		}
 		b.AgeLocks()
 	}
-	for i := range ralphtest.Rounds(6, 12) {
+	for i := range ralphtest.Rounds(3, 12) {
 		id := fmt.Sprintf("t-%d", i)
 		in := EnterInput{Dir: dir, Branch: "ralph/" + id, From: base, ID: id}
 		word := "precious " + id + "."

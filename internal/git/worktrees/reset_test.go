@@ -89,7 +89,7 @@ func TestOffBranchComparesAndSwaps(t *testing.T) {
 func TestResetBranchBesideEnter(t *testing.T) {
 	t.Parallel()
 	b, w, in, tip := failedResolve(t)
-	for n := range ralphtest.Rounds(8, 25) {
+	for n := range ralphtest.Rounds(4, 25) {
 		next := b.task(w.Dir, fmt.Sprintf("t-%d", n+2))
 		person := b.open(b.Dir) // knows nothing of the engine's
 		dirty := n%2 == 1

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // B-074, X-27: what a stopped task had uncommitted is an ordinary stash, and
@@ -98,7 +99,7 @@ func TestStashesGivenBackAtOnce(t *testing.T) {
 		b.in(dir).Write("work.txt", in.ID)
 		ins = append(ins, in)
 	}
-	for round := range 3 {
+	for round := range ralphtest.Rounds(1, 3) {
 		var all sync.WaitGroup
 		for i := range ins {
 			all.Go(func() {
