@@ -57,7 +57,7 @@ func asleep(b *testing.B, n, slots int) (late int64) {
 	c := ralphtest.Settings()
 	c.Session, c.Isolated, c.Commit, c.NoProgressTurns, c.Parallel, c.TaskDelay = "autopilot", true, false, 0, slots, 0
 	var begun atomic.Int64
-	x := &ralphtest.Script{Config: c, Repo: &ralphtest.Repo{}, Git: ralphtest.NewForest(), Now: time.Now}
+	x := &ralphtest.Script{Config: c, Repo: &ralphtest.Repo{}, Git: ralphtest.NewForest(), Now: time.Now, Forgets: true}
 	x.Agent = func(call ralphtest.Call) []ralph.Fact {
 		if call.Stage != ralph.KindBuild {
 			return []ralph.Fact{ralphtest.Answers("nothing to add")}

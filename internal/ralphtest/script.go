@@ -76,6 +76,8 @@ type Script struct {
 	// Now is the clock that facts are stamped with, nil for the bubble's.
 	Now    func() time.Time
 	During func(ctx context.Context, step ralph.Step)
+	// Forgets keeps no calls: each holds the state of its turn, and with it a list of all tasks.
+	Forgets bool
 
 	mu     sync.Mutex
 	active int
@@ -184,9 +186,11 @@ func (x *Script) commit(t *ralph.Task) []ralph.Fact {
 
 func (x *Script) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn) ([]ralph.Fact, error) {
 	c := Call{Task: t, Stage: step.Stage, Iteration: step.Iteration, Turn: step, File: s.Job.File, State: s, Now: x.clock()}
-	x.mu.Lock()
-	x.calls = append(x.calls, c)
-	x.mu.Unlock()
+	if !x.Forgets {
+		x.mu.Lock()
+		x.calls = append(x.calls, c)
+		x.mu.Unlock()
+	}
 	facts := slices.Clone(x.Agent(c))
 	if len(facts) == 0 {
 		return nil, errors.New("the script's agent returned no facts")
