@@ -14,7 +14,7 @@ func samples() []sample {
 	long := "package p\n" + strings.Repeat("\n", 601)
 	deep := "package p\nfunc f() {\n" + strings.Repeat("\n", 100) + "}\n"
 	return []sample{
-		{"import outside the row", "internal/policy", "a.go", `package p; import _ "` + module + `/internal/git"`, "a.go:1: imports internal/git: internal/policy may import [R internal/approval internal/lazyregexp internal/policy/breaker internal/queue internal/signature internal/text internal/thread]"},
+		{"import outside the row", "internal/policy", "a.go", `package p; import _ "` + module + `/internal/git"`, "a.go:1: imports internal/git: internal/policy may import [R internal/approval internal/lazyregexp internal/policy/breaker internal/queue internal/signature internal/tally internal/text internal/thread]"},
 		{"import inside the row", "internal/git", "a.go", `package p; import _ "` + module + `/internal/proc"`, ""},
 		{"processes outside proc", "internal/git", "a_darwin.go", `package p; import _ "os/exec"`, "a_darwin.go:1: imports os/exec: only internal/proc may"},
 		{"processes in a test", "internal/git", "a_test.go", `package p; import _ "os/exec"`, ""},

@@ -42,11 +42,12 @@ func layers() map[string][]string {
 // pureLayers are words and what is pure.
 func pureLayers() map[string][]string {
 	return map[string][]string{
-		"R":                   {"internal/lazyregexp", "internal/text"},
+		"R":                   {"internal/lazyregexp", "internal/tally", "internal/text"},
 		"internal/lazyregexp": {},
 		"internal/labels":     {},
 		"internal/fastpath":   {},
 		"internal/version":    {},
+		"internal/tally":      {},
 		"internal/text":       {},
 		"internal/chart":      {"internal/text"},
 		// pure
@@ -56,7 +57,7 @@ func pureLayers() map[string][]string {
 		"internal/notice":            {"internal/eventname"},
 		"internal/lookup":            {"R", "internal/approval"},
 		"internal/queue":             {"R", "internal/specfile"},
-		"internal/policy":            {"R", "internal/approval", "internal/lazyregexp", "internal/policy/breaker", "internal/queue", "internal/signature", "internal/text", "internal/thread"},
+		"internal/policy":            {"R", "internal/approval", "internal/lazyregexp", "internal/policy/breaker", "internal/queue", "internal/signature", "internal/tally", "internal/text", "internal/thread"},
 		"internal/policy/breaker":    {"R"},
 		"internal/policy/rules":      {},
 		"internal/policy/replay":     {"R", "internal/approval", "internal/policy", "internal/thread"},

@@ -1,14 +1,18 @@
 package ralph
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ralph-loop/ralph/internal/tally"
+)
 
 // What a session leaves: work that was cut, and what waits for a person.
 
 // AtWork are the active tasks that have a worktree of their own.
 func (s *State) AtWork() []*Task {
 	var list []*Task
-	for t := range s.Work() {
-		if t.Status == TaskActive && t.TakesSlot() && t.Run.Worktree.Dir != "" {
+	for t := range s.Marked(tally.Active) {
+		if t.TakesSlot() && t.Run.Worktree.Dir != "" {
 			list = append(list, t)
 		}
 	}

@@ -3,6 +3,8 @@ package ralph
 import (
 	"slices"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // rested keeps the time in which a person holds everything, a pause that is reached
@@ -49,10 +51,7 @@ func (s *State) askedAlone() bool {
 		return false
 	}
 	waits := false
-	for t := range s.Work() {
-		if t.Status != TaskActive {
-			continue
-		}
+	for t := range s.Marked(tally.Active) {
 		asked := func(g *Approval) bool { return g.Task == t.ID && g.InTurn == (t.Run.InFlight != 0) }
 		if !slices.ContainsFunc(s.Approvals, asked) {
 			return false
@@ -88,21 +87,17 @@ func (s *State) Mode() string {
 func (s *State) working() bool {
 	busy := func(t *Task) bool { return t.Status == TaskActive || t.Run.Assigned && t.Status == TaskPending }
 	if y := s.tallied(); y != nil {
-		return len(y.active)+len(y.chosen) > 0 || slices.ContainsFunc(s.Stages, busy)
-	}
-	if i := s.edited; i < len(s.Plan.Tasks) && busy(s.Plan.Tasks[i]) {
-		return true
+		return y.Marked(tally.Active).Len()+y.Marked(tally.Wanted).Len() > 0 || slices.ContainsFunc(s.Stages, busy)
 	}
 	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
 }
 
 // InFlight reports whether a step is under way.
 func (s *State) InFlight() bool {
-	busy := func(t *Task) bool { return t.Run.InFlight != 0 }
-	if y := s.tallied(); y != nil {
-		return len(y.flying) > 0 || slices.ContainsFunc(s.Stages, busy)
+	for range s.Marked(tally.Flying) {
+		return true
 	}
-	return slices.ContainsFunc(s.Plan.Tasks, busy) || slices.ContainsFunc(s.Stages, busy)
+	return false
 }
 
 // Running is how long the session has run, waits between stretches and pauses left out.

@@ -1,8 +1,9 @@
 package ralph
 
 import (
-	"slices"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // Why a step has no outcome.
@@ -87,12 +88,19 @@ func (s *State) answers(e Event) bool {
 	if e.Answers == 0 {
 		return true
 	}
-	at := func(t *Task) bool { return t.Run.InFlight == e.Answers }
+	at := func() bool {
+		for t := range s.Marked(tally.Flying) {
+			if t.Run.InFlight == e.Answers {
+				return true
+			}
+		}
+		return false
+	}
 	_, late := e.Fact.(StepLate)
 	switch {
 	case late:
 		return true
-	case last == Answering{e.Answers, e.Seq - 1}, s.Flying(e.Fact.About(), e.Answers), slices.ContainsFunc(s.Stages, at), slices.ContainsFunc(s.Plan.Tasks, at):
+	case last == Answering{e.Answers, e.Seq - 1}, s.Flying(e.Fact.About(), e.Answers), at():
 		s.Answering = Answering{e.Answers, e.Seq}
 		return true
 	}
@@ -102,10 +110,8 @@ func (s *State) answers(e Event) bool {
 // Lost are the facts that say of each step under way that it will have no outcome.
 func (s *State) Lost(cause, text string) []Fact {
 	var facts []Fact
-	for t := range s.Work() {
-		if t.Run.InFlight != 0 {
-			facts = append(facts, StepLost{Task: t.ID, Receipt: t.Run.InFlight, Step: t.Run.Doing, Cause: cause, Text: text})
-		}
+	for t := range s.Marked(tally.Flying) {
+		facts = append(facts, StepLost{Task: t.ID, Receipt: t.Run.InFlight, Step: t.Run.Doing, Cause: cause, Text: text})
 	}
 	return facts
 }

@@ -310,28 +310,6 @@ type Reject struct {
 	Extra  RawObject `json:"extra,omitempty"`
 }
 
-// OpenPhase is the first phase with a task that has not ended or, with merged, is not
-// merged. Phases are barriers: only its tasks may start.
-func (p *Plan) OpenPhase(merged bool) string {
-	phases := Phases(p.Tasks)
-	first := len(phases)
-	for _, t := range p.Tasks {
-		if first < len(phases) && phases[first] == t.Phase || t.Status.Ended() && !(merged && t.Status == TaskDone && t.Unmerged()) {
-			continue
-		}
-		if i := slices.Index(phases[:first], t.Phase); i >= 0 {
-			first = i
-		}
-		if first == 0 {
-			break // nothing comes before the first phase
-		}
-	}
-	if first == len(phases) {
-		return ""
-	}
-	return phases[first]
-}
-
 // Plan is the plan of the current spec: what plan.jsonl shows.
 type Plan struct {
 	File    string    `json:"file,omitempty"`
@@ -376,13 +354,10 @@ type Job struct {
 // planIndex is where a task stands in the plan, -1 when it does not.
 func (s *State) planIndex(id TaskID) int {
 	if y := s.tallied(); y != nil {
-		if i, ok := y.at[id]; ok {
+		if i, ok := y.Place(id); ok {
 			return i
 		}
 		return -1
-	}
-	if i, ok := s.at[id]; ok && i < len(s.Plan.Tasks) && s.Plan.Tasks[i].ID == id {
-		return i
 	}
 	return slices.IndexFunc(s.Plan.Tasks, func(t *Task) bool { return t.ID == id })
 }

@@ -1,8 +1,6 @@
 package ralph
 
-import (
-	"slices"
-)
+import "github.com/ralph-loop/ralph/internal/tally"
 
 // Progress is how far a plan is, in numbers. Their "steps" are the tasks of the plan.
 type Progress struct {
@@ -18,46 +16,25 @@ type Progress struct {
 
 // Progress is derived from the plan, over sessions and interruptions.
 func (s *State) Progress() Progress {
-	if y := s.tallied(); y != nil {
-		return y.progress(s.Plan.Tasks)
+	y, list := s.countedAnew(), s.Plan.Tasks
+	p := Progress{PhaseAt: -1, StepAt: -1, Total: len(list), Completed: y.Marked(tally.Done).Len(), Skipped: make([]TaskID, 0, y.Marked(tally.Skipped).Len())}
+	p.Failed = y.Marked(tally.Failed).Len() + y.Marked(tally.Blocked).Len() + y.Marked(tally.TimedOut).Len()
+	for i := range y.Marked(tally.Skipped).All() {
+		p.Skipped = append(p.Skipped, list[i].ID)
 	}
-	p := Progress{Current: s.current(), PhaseAt: -1, StepAt: -1, Total: len(s.Plan.Tasks), Skipped: []TaskID{}}
-	var phases []string
-	var steps []int // tasks of each phase seen so far
-	at := -1        // the phase of the task before: mostly that of the next one, too
-	for _, t := range s.Plan.Tasks {
-		if at < 0 || phases[at] != t.Phase {
-			if at = slices.Index(phases, t.Phase); at < 0 {
-				at, phases, steps = len(phases), append(phases, t.Phase), append(steps, 0)
-			}
+	next := y.Marked(tally.Open).First()
+	for i := range y.Marked(tally.Active).All() { // one that waits comes after those with a step under way
+		flying := list[i].Run.InFlight != 0
+		if flying || p.Current == "" {
+			p.Current, next = list[i].ID, i
 		}
-		if t.ID == p.Current || p.Current == "" && p.PhaseAt < 0 && !t.Status.Ended() {
-			p.Phase, p.PhaseAt, p.StepAt = t.Phase, at, steps[at]
+		if flying {
+			break
 		}
-		steps[at]++
-		switch t.Status {
-		case TaskDone:
-			p.Completed++
-		case TaskFailed, TaskBlocked, TaskTimeout:
-			p.Failed++
-		case TaskSkipped:
-			p.Skipped = append(p.Skipped, t.ID)
-		}
+	}
+	if next >= 0 {
+		p.Phase = list[next].Phase
+		p.PhaseAt, p.StepAt = y.Phase(next)
 	}
 	return p
-}
-
-// current is the first task of the plan that is at work; one that waits for a
-// person or for time comes after those with a step under way.
-func (s *State) current() TaskID {
-	var waits TaskID
-	for _, t := range s.Plan.Tasks {
-		switch {
-		case t.Status == TaskActive && t.Run.InFlight != 0:
-			return t.ID
-		case t.Status == TaskActive && waits == "":
-			waits = t.ID
-		}
-	}
-	return waits
 }

@@ -31,7 +31,7 @@ func (s *State) WaitsFor(t *Task) []string {
 			words = append(words, fmt.Sprintf("%s (%s), which is %s", dep.ID, dep.Name, dep.standing()))
 		}
 	}
-	if phase := s.Plan.OpenPhase(merged); t.Phase != phase && !t.Status.Ended() {
+	if _, phase := s.OpenPhase(merged); t.Phase != phase && !t.Status.Ended() {
 		words = append(words, phaseWords(phase)+" to end")
 	}
 	return words

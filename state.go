@@ -195,11 +195,10 @@ type State struct {
 	FileState
 	OutsideState
 
-	edited int            // where the task stands in the plan that was changed last: the next fact is mostly of it
-	tally  *tally         // of the plan; nil in a clone that is kept
-	clone  bool           // several may read it at once: nothing of it is made when it is asked for
-	shared bool           // a clone has the same list of tasks
-	at     map[TaskID]int // in a clone: where the tasks stood in the plan when it was made
+	edited int      // where the task stands in the plan that was changed last: the next fact is mostly of it
+	tally  *counted // of the plan; nil in a clone that was changed
+	clone  bool     // several may read it at once: nothing of it is made when it is asked for
+	shared bool     // a clone has the same list of tasks
 }
 
 // The parts of State that are not a noun by themselves. In JSON they are one: their fields
@@ -274,10 +273,10 @@ func (s *State) Clone() *State {
 		s.shared = true
 	}
 	c := *s
-	c.tally, c.clone, c.shared = nil, true, true
-	if y := s.tallied(); y != nil {
-		c.at, y.kept = y.at, true
+	if y := s.tallied(); y != nil && !s.clone {
+		c.tally = &counted{y.Share(), y.first}
 	}
+	c.clone, c.shared = true, true
 	c.Plan.Tasks = s.Plan.Tasks[:len(s.Plan.Tasks):len(s.Plan.Tasks)]
 	c.Inbox = slices.Clone(s.Inbox)
 	c.Plan.Issues = slices.Clone(s.Plan.Issues)

@@ -1,144 +1,145 @@
 package ralph
 
 import (
-	"maps"
+	"iter"
 	"slices"
+
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
-// tally is what is counted of the plan while facts are folded: with ten thousand tasks a walk over all was
-// most of what a fact took. A state that facts are folded into has one, and who is lent it. A clone, which
-// several may read meanwhile, has only where each task stands.
-type tally struct {
-	first  **Task         // with len(places), the list that it is of
-	at     map[TaskID]int // the first task with that id
-	kept   bool           // a clone has at as well: it stays as it is
-	phases map[string]int // in the order of the plan
-	steps  []int          // tasks of each phase
-	places []step         // of each task
-	active []int          // at work, in the order of the plan
-	flying []int          // with a step under way
-	chosen []int          // pending, and a person wants it next
-	left   []int          // skipped
-	done   int
-	failed int
-	open   int // the first task that has not ended
+// counted is what is counted of the plan while facts are folded: with ten thousand tasks a walk over all was
+// most of what a fact took. A clone, which several may read meanwhile, has it as it was then.
+type counted struct {
+	*tally.Tally[TaskID, Weight]
+	first **Task // with its length, the list that it is of
 }
 
-// step is where a task stands within the phases of its plan.
-type step struct{ phase, at int }
+// Weight is what a task that waits is chosen by, as far as that is its own, before the settings say how much
+// each counts.
+type Weight struct {
+	Claim                      int8 // 2: a person wants it next (B-091); 1: it goes on after an answer
+	Urgency                    int8 // of its priority, the most urgent 0
+	Critical, QuickWin, Thread bool
+	Retries                    int32
+}
 
-// tallied returns the tally of the plan as it is now, nil where there is none.
-func (s *State) tallied() *tally {
-	if y := s.tally; y != nil && len(y.places) == len(s.Plan.Tasks) && (len(y.places) == 0 || y.first == &s.Plan.Tasks[0]) {
+// Weight implements what is counted.
+func (t *Task) Weight() Weight {
+	w := Weight{Urgency: 1, Critical: slices.Contains(t.Tags, "critical"), QuickWin: slices.Contains(t.Tags, "quick-win"), Thread: t.Run.Thread != nil, Retries: int32(t.RetryCount)}
+	switch r := &t.Run; {
+	case r.Assigned:
+		w.Claim = 2
+	case r.Last != nil && r.Last.Signal.Kind == SignalHuman && r.AnsweredAtIteration == r.Iterations:
+		w.Claim = 1
+	}
+	switch t.Priority {
+	case "high":
+		w.Urgency = 0
+	case "low":
+		w.Urgency = 2
+	}
+	return w
+}
+
+func (t *Task) item() tally.Item[TaskID, Weight] {
+	return tally.Item[TaskID, Weight]{ID: t.ID, Parent: t.Parent, Deps: t.Deps, Phase: t.Phase, Marks: t.marks(), Weight: t.Weight()}
+}
+
+func (t *Task) marks() tally.Marks {
+	r := &t.Run
+	var m tally.Marks
+	switch t.Status {
+	case TaskPending:
+		m = m.With(tally.Pending, true).With(tally.Wanted, r.Assigned)
+	case TaskActive:
+		m = m.With(tally.Active, true)
+	case TaskDone:
+		m = m.With(tally.Done, true).With(tally.Unmerged, t.Unmerged())
+	case TaskFailed:
+		m = m.With(tally.Failed, true)
+	case TaskTimeout:
+		m = m.With(tally.TimedOut, true)
+	case TaskBlocked:
+		m = m.With(tally.Blocked, true)
+	case TaskSkipped:
+		m = m.With(tally.Skipped, true)
+	}
+	m = m.With(tally.Open, !t.Status.Ended()).With(tally.Holds, t.Holds(false)).With(tally.Flying, r.InFlight != 0).With(tally.Thread, r.Thread != nil)
+	return m.With(tally.Turning, !r.TurnAt.IsZero() || r.Reserved != (Usage{})).With(tally.Placed, r.Worktree.Slot > 0 || r.Worktree.Dir != "")
+}
+
+// tallied returns what is counted of the plan as it is now, nil where nothing is.
+func (s *State) tallied() *counted {
+	if y := s.tally; y != nil && y.Len() == len(s.Plan.Tasks) && (y.Len() == 0 || y.first == &s.Plan.Tasks[0]) {
 		return y
 	}
 	return nil
 }
 
+// countedAnew is what is counted of the plan, made where nothing is.
+func (s *State) countedAnew() *counted {
+	y := s.tallied()
+	if y == nil {
+		y = &counted{Tally: tally.New[TaskID, Weight](len(s.Plan.Tasks))}
+		for _, t := range s.Plan.Tasks {
+			y.first = &s.Plan.Tasks[0]
+			y.Add(t.item())
+		}
+	}
+	return y
+}
+
 // takeTally makes sure of a tally where facts are folded.
 func (s *State) takeTally() {
-	if s.clone || s.tallied() != nil {
-		return
-	}
-	s.tally = &tally{at: make(map[TaskID]int, len(s.Plan.Tasks)), phases: map[string]int{}}
-	for i := range s.Plan.Tasks {
-		s.tally.add(s.Plan.Tasks, i)
+	if !s.clone {
+		s.tally = s.countedAnew()
 	}
 }
 
-// add takes up the task behind those that are counted.
-func (y *tally) add(list []*Task, i int) {
-	t := list[i]
-	if _, twice := y.at[t.ID]; !twice {
-		if y.kept {
-			y.at, y.kept = maps.Clone(y.at), false
+// Marked yields the tasks of the plan and then the stages of the job that have a mark: those of the plan without
+// a walk over it where they are counted.
+func (s *State) Marked(m tally.Mark) iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for t := range s.InPlan(m) {
+			if !yield(t) {
+				return
+			}
 		}
-		y.at[t.ID] = i
-	}
-	phase, known := y.phases[t.Phase]
-	if !known {
-		phase = len(y.steps)
-		y.phases[t.Phase], y.steps = phase, append(y.steps, 0)
-	}
-	y.first, y.places = &list[0], append(y.places, step{phase, y.steps[phase]})
-	y.steps[phase]++
-	y.note(i, t, true)
-	y.walk(list)
-}
-
-// moved takes up that one task is another now; false: it has to be counted anew.
-func (y *tally) moved(list []*Task, i int, old *Task) bool {
-	t := list[i]
-	if t.ID != old.ID || t.Phase != old.Phase {
-		return false
-	}
-	y.note(i, old, false)
-	y.note(i, t, true)
-	if !t.Status.Ended() {
-		y.open = min(y.open, i)
-	}
-	y.first = &list[0]
-	y.walk(list)
-	return true
-}
-
-// walk goes on to the first task that has not ended.
-func (y *tally) walk(list []*Task) {
-	for y.open < len(y.places) && list[y.open].Status.Ended() {
-		y.open++
+		for _, t := range s.Stages {
+			if t.marks().Has(m) && !yield(t) {
+				return
+			}
+		}
 	}
 }
 
-// note counts a task, or takes it out of the counts.
-func (y *tally) note(i int, t *Task, in bool) {
-	mark := func(list *[]int, is bool) {
-		if !is {
+// InPlan yields the tasks of the plan that have a mark, in its order.
+func (s *State) InPlan(m tally.Mark) iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		list := s.Plan.Tasks
+		if y := s.tallied(); y != nil {
+			for i := range y.Marked(m).All() {
+				if !yield(list[i]) {
+					return
+				}
+			}
 			return
 		}
-		at, found := slices.BinarySearch(*list, i)
-		switch {
-		case in && !found:
-			*list = slices.Insert(*list, at, i)
-		case !in && found:
-			*list = slices.Delete(*list, at, at+1)
+		for _, t := range list {
+			if t.marks().Has(m) && !yield(t) {
+				return
+			}
 		}
-	}
-	n := 1
-	if !in {
-		n = -1
-	}
-	mark(&y.active, t.Status == TaskActive)
-	mark(&y.flying, t.Run.InFlight != 0)
-	mark(&y.chosen, t.Run.Assigned && t.Status == TaskPending)
-	mark(&y.left, t.Status == TaskSkipped)
-	switch t.Status {
-	case TaskDone:
-		y.done += n
-	case TaskFailed, TaskBlocked, TaskTimeout:
-		y.failed += n
 	}
 }
 
-// progress is State.Progress from what is counted.
-func (y *tally) progress(list []*Task) Progress {
-	p := Progress{PhaseAt: -1, StepAt: -1, Total: len(list), Completed: y.done, Failed: y.failed, Skipped: make([]TaskID, 0, len(y.left))}
-	for _, i := range y.left {
-		p.Skipped = append(p.Skipped, list[i].ID)
-	}
-	next := y.open
-	for _, i := range y.active {
-		if list[i].Run.InFlight != 0 || p.Current == "" {
-			p.Current, next = list[i].ID, i
-		}
-		if list[i].Run.InFlight != 0 {
-			break
-		}
-	}
-	if next < len(list) {
-		p.Phase, p.PhaseAt, p.StepAt = list[next].Phase, y.places[next].phase, y.places[next].at
-	}
-	return p
-}
+// Ranked yields the pending tasks of the plan by their ranks, in no order of these, each with the places in the
+// plan of those that have it.
+func (s *State) Ranked() iter.Seq2[tally.Rank[Weight], *tally.Set] { return s.countedAnew().Ranked() }
+
+// OpenPhase is the first phase with a task that has not ended or, with merged, is not merged, and its place in
+// their order; -1 for none. Phases are barriers: only its tasks may start.
+func (s *State) OpenPhase(merged bool) (int, string) { return s.countedAnew().OpenPhase(merged) }
 
 // Lend calls decide with the state as it is now, which decide neither keeps nor changes: so what comes next
 // needs no copy of the list of tasks, and has what is counted of it.
@@ -155,8 +156,12 @@ func (s *State) put(i int, t *Task) {
 	old := s.Plan.Tasks[i]
 	y := s.tallied()
 	s.Plan.Tasks[i] = t
-	if y != nil && !y.moved(s.Plan.Tasks, i, old) {
+	switch {
+	case y == nil:
+	case s.clone || t.ID != old.ID || t.Phase != old.Phase:
 		s.tally = nil
+	default:
+		y.Change(i, old.item(), t.item())
 	}
 }
 
@@ -167,7 +172,10 @@ func (s *State) ownTasks() {
 	}
 	y := s.tallied()
 	s.Plan.Tasks, s.shared = slices.Clone(s.Plan.Tasks), false
-	if y != nil && len(s.Plan.Tasks) > 0 {
+	switch {
+	case s.clone:
+		s.tally = nil
+	case y != nil && len(s.Plan.Tasks) > 0:
 		y.first = &s.Plan.Tasks[0]
 	}
 }
@@ -178,6 +186,7 @@ func (s *State) addTask(t *Task) {
 	y := s.tallied()
 	s.Plan.Tasks = append(s.Plan.Tasks, t)
 	if y != nil {
-		y.add(s.Plan.Tasks, len(s.Plan.Tasks)-1)
+		y.Add(t.item())
+		y.first = &s.Plan.Tasks[0]
 	}
 }

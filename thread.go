@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // Thread makes a task of the plan an agent that goes on turn after turn by itself, in one
@@ -370,10 +372,8 @@ func (s *State) AddThread(n NewThread) ([]Fact, error) {
 // Threads are the threads of the plan, in its order.
 func (s *State) Threads() []*Task {
 	var all []*Task
-	for _, t := range s.Plan.Tasks {
-		if t.Run.Thread != nil {
-			all = append(all, t)
-		}
+	for t := range s.InPlan(tally.Thread) {
+		all = append(all, t)
 	}
 	return all
 }
@@ -441,8 +441,8 @@ func (t *Task) StoppedBy() string {
 // PausedHere is the thread that a person has paused in the checkout, where its work lies, nil for
 // none: others work there after it.
 func (s *State) PausedHere() *Task {
-	for _, t := range s.Plan.Tasks {
-		if th := t.Run.Thread; th != nil && th.Want == ThreadPause && t.Status == TaskActive && t.Run.Iterations > 0 && t.Run.Worktree.Dir == "" && t.Run.TurnAt.IsZero() {
+	for t := range s.InPlan(tally.Thread) {
+		if th := t.Run.Thread; th.Want == ThreadPause && t.Status == TaskActive && t.Run.Iterations > 0 && t.Run.Worktree.Dir == "" && t.Run.TurnAt.IsZero() {
 			return t
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 func (s *State) turnEnded(f TurnEnded, at time.Time) {
@@ -133,7 +135,7 @@ func (s *State) compacted(f Compacted) {
 // Turning counts the turns under way.
 func (s *State) Turning() int {
 	n := 0
-	for t := range s.Work() {
+	for t := range s.Marked(tally.Turning) {
 		if !t.Run.TurnAt.IsZero() {
 			n++
 		}
@@ -144,7 +146,7 @@ func (s *State) Turning() int {
 // Reserved is what the turns under way may still use.
 func (s *State) Reserved() Usage {
 	sum := Usage{Known: true}
-	for t := range s.Work() {
+	for t := range s.Marked(tally.Turning) {
 		if t.Run.Reserved != (Usage{}) {
 			sum = sum.Add(t.Run.Reserved)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // Unanswered says what becomes of what an agent asked in the middle of its turn and
@@ -91,12 +92,12 @@ func deserted(s *ralph.State, gate *ralph.Approval, c Config) bool {
 	if !c.Unattended || expires(gate.Kind) {
 		return false
 	}
-	for _, list := range [][]*ralph.Task{s.Stages, s.Plan.Tasks} {
-		if slices.ContainsFunc(list, func(t *ralph.Task) bool { return t.Status == ralph.TaskActive && s.ApprovalOf(t.ID) == nil }) {
+	for t := range s.Marked(tally.Active) {
+		if s.ApprovalOf(t.ID) == nil {
 			return false
 		}
 	}
-	return !queued(s) && best(s, c, func(*ralph.Task) bool { return true }) == nil
+	return !queued(s) && best(s, c, 0) == nil
 }
 
 // expired is what becomes of a gate between two turns that nobody answered in time: its

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // spending is what one scope has used of its budget.
@@ -146,10 +147,7 @@ func budgetWarning(s *ralph.State, c Config, now time.Time) (ralph.Fact, bool) {
 	if c.TaskBudget == (Budget{}) {
 		return nil, false
 	}
-	for _, t := range s.Plan.Tasks {
-		if t.Status != ralph.TaskActive {
-			continue
-		}
+	for t := range s.InPlan(tally.Active) {
 		if f, ok := ofTask(t, c).warning(); ok {
 			return f, true
 		}

@@ -133,7 +133,7 @@ func (x *Explanation) pending(s *ralph.State, t *ralph.Task, c Config, now time.
 			wait("%s, which is %s", describe(d), standing(d))
 		}
 	}
-	if phase := s.Plan.OpenPhase(c.Isolated); t.Phase != phase {
+	if _, phase := s.OpenPhase(c.Isolated); t.Phase != phase {
 		wait("phase %q to end: %s", phase, strings.Join(holding(s, phase, c), ", "))
 	}
 	ready := x.Ready

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/tally"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -107,10 +108,10 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		}
 		return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindInvestigate, round, "Look into the open issues")})
 	}
-	if t := firstWith(s, ralph.TaskFailed); t != nil {
+	if t := firstWith(s, tally.Failed); t != nil {
 		return afterRunning(s, mine, c, describe(t)+" failed: "+t.Run.Reason)
 	}
-	if t := firstWith(s, ralph.TaskTimeout); t != nil {
+	if t := firstWith(s, tally.TimedOut); t != nil {
 		return afterTimeout(s, t, mine, c)
 	}
 	if c.Isolated {
@@ -124,17 +125,17 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return Hold{Why: "nothing else is ready"}
 	}
 	if s.Session.Auto == ralph.Semi {
-		if best(s, c, func(*ralph.Task) bool { return true }) != nil {
+		if best(s, c, 0) != nil {
 			return Hold{Why: "waiting for you: [[assign <id>]]", Person: true}
 		}
-		if t := firstWith(s, ralph.TaskBlocked); t != nil {
+		if t := firstWith(s, tally.Blocked); t != nil {
 			return Hold{Why: decideWords(t), Person: true}
 		}
 	}
-	if t := firstWith(s, ralph.TaskBlocked); t != nil {
+	if t := firstWith(s, tally.Blocked); t != nil {
 		return failJob(s, c, describe(t)+" is blocked: "+t.Run.Reason)
 	}
-	if t := firstWith(s, ralph.TaskPending); t != nil {
+	if t := firstWith(s, tally.Pending); t != nil {
 		return failJob(s, c, describe(t)+" can never start: it waits for "+text.List(unsatisfied(s, t, c), maxNamed))
 	}
 	return record(ralph.TaskAdded{Task: stage(s.Job.ID, ralph.KindVerify, round, "Verify the work")})
@@ -334,11 +335,9 @@ func failedStage(s *ralph.State) *ralph.Task {
 	return nil
 }
 
-func firstWith(s *ralph.State, status ralph.TaskStatus) *ralph.Task {
-	for _, t := range s.Plan.Tasks {
-		if t.Status == status {
-			return t
-		}
+func firstWith(s *ralph.State, m tally.Mark) *ralph.Task {
+	for t := range s.InPlan(m) {
+		return t
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy/breaker"
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // The limit coordinator: a limit is a state with a time at which
@@ -118,7 +119,7 @@ func firstProbe(s *ralph.State, t *ralph.Task, l ralph.Limit, now time.Time) tim
 		since = time.Time{} // the clock went back: every turn is after it
 	}
 	var first time.Time
-	for x := range s.Work() {
+	for x := range s.Marked(tally.Turning) {
 		began := x.Run.TurnAt
 		if x.ID == t.ID || x.Run.Agent != l.Agent || began.IsZero() || began.Before(since) || began.After(now) {
 			continue

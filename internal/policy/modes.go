@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/tally"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -98,8 +99,8 @@ func failing(s *ralph.State) bool {
 // meetsLimit: a turn has just met a limit, and what it was for is about to fail of it
 // . Whether the limit lasts until somebody looks must not decide the end.
 func meetsLimit(s *ralph.State) bool {
-	for t := range s.Work() {
-		if last := t.Run.Last; t.Status == ralph.TaskActive && last != nil && last.Limited() {
+	for t := range s.Marked(tally.Active) {
+		if last := t.Run.Last; last != nil && last.Limited() {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/tally"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -160,8 +161,8 @@ func afterAnswer(s *ralph.State, t *ralph.Task, c Config, now time.Time, why ral
 // for an answer holds none, so it has to get one again before its next turn.
 func othersAtWork(s *ralph.State, t *ralph.Task) int {
 	n := 0
-	for x := range s.Work() {
-		if x.ID != t.ID && x.Status == ralph.TaskActive && !frees(s, x.ID) {
+	for x := range s.Marked(tally.Active) {
+		if x.ID != t.ID && !frees(s, x.ID) {
 			n++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/tally"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -50,7 +51,10 @@ func scheduleParallel(s *ralph.State, mine []ralph.TaskID, c Config, now time.Ti
 // chooseNext is the task that a free slot gets: what a person assigned, what goes
 // on after an answer, then the best by score.
 func chooseNext(s *ralph.State, c Config) *ralph.Task {
-	return best(s, c, func(t *ralph.Task) bool { return s.Session.Auto != ralph.Semi || chosen(t) })
+	if s.Session.Auto == ralph.Semi {
+		return best(s, c, 1)
+	}
+	return best(s, c, 0)
 }
 
 // rested is the first of the free slots in which the next task may start; while
@@ -81,15 +85,9 @@ func delayed(s *ralph.State, slot int, c Config, now time.Time) time.Time {
 
 // chosen reports whether a person wants the task to be worked on: also one that goes
 // on was chosen before.
-func chosen(t *ralph.Task) bool { return t.Run.Assigned || goesOn(t) }
+func chosen(t *ralph.Task) bool { return t.Weight().Claim > 0 }
 
-// goesOn reports whether a task was only waiting for a person's answer.
-func goesOn(t *ralph.Task) bool {
-	r := &t.Run // it is asked of each task of a plan: to copy what a task has run took a third of a choice
-	return r.Last != nil && r.Last.Signal.Kind == ralph.SignalHuman && r.AnsweredAtIteration == r.Iterations
-}
-
-// view is what one look over all tasks finds: the slots and worktrees that are
+// view is what one look at the tasks finds: the slots and worktrees that are
 // taken, and the done tasks whose work is not merged.
 type view struct {
 	slots    []int
@@ -99,13 +97,11 @@ type view struct {
 
 func look(s *ralph.State) view {
 	var v view
-	for t := range s.Work() {
-		if p := &t.Run.Worktree; p.Slot > 0 || p.Dir != "" {
-			v.slots, v.dirs = append(v.slots, p.Slot), append(v.dirs, p.Dir)
-		}
-		if t.Status == ralph.TaskDone && t.Unmerged() {
-			v.unmerged = append(v.unmerged, t)
-		}
+	for t := range s.Marked(tally.Placed) {
+		v.slots, v.dirs = append(v.slots, t.Run.Worktree.Slot), append(v.dirs, t.Run.Worktree.Dir)
+	}
+	for t := range s.Marked(tally.Unmerged) {
+		v.unmerged = append(v.unmerged, t)
 	}
 	return v
 }
@@ -359,7 +355,7 @@ func nextOnPlan(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (M
 // undecided is what a person has to decide in semi mode, "" for nothing: which task is
 // next, or what becomes of one that ended badly.
 func undecided(s *ralph.State, c Config) string {
-	if best(s, c, func(*ralph.Task) bool { return true }) != nil {
+	if best(s, c, 0) != nil {
 		return "waiting for you: [[assign <id>]]"
 	}
 	for _, t := range s.Plan.Tasks {
@@ -400,9 +396,9 @@ func tooManyFailures(bad []ralph.TaskID) []ralph.Fact {
 // overflowed is a task that filled its agent's context window and can be split as in
 // construct. Other tasks that ran out wait for a person (B-028).
 func overflowed(s *ralph.State) *ralph.Task {
-	for _, t := range s.Plan.Tasks {
+	for t := range s.InPlan(tally.TimedOut) {
 		last := t.Run.Last
-		if t.Status == ralph.TaskTimeout && last != nil && last.Err != nil && last.Err.Class == ralph.ErrClassContext && canDecompose(s, t) {
+		if last != nil && last.Err != nil && last.Err.Class == ralph.ErrClassContext && canDecompose(s, t) {
 			return t
 		}
 	}
@@ -469,9 +465,12 @@ func landAgain(s *ralph.State) time.Time {
 
 // queued reports whether something is ready to be merged.
 func queued(s *ralph.State) bool {
-	return slices.ContainsFunc(s.Plan.Tasks, func(t *ralph.Task) bool {
-		return t.Status == ralph.TaskDone && t.Run.Queue.State == ralph.MergeWaiting && !inStage(s, t.ID)
-	})
+	for t := range s.InPlan(tally.Unmerged) {
+		if t.Run.Queue.State == ralph.MergeWaiting && !inStage(s, t.ID) {
+			return true
+		}
+	}
+	return false
 }
 
 func inStage(s *ralph.State, id ralph.TaskID) bool {
@@ -548,7 +547,7 @@ func unsatisfied(s *ralph.State, t *ralph.Task, c Config) []string {
 			ids = append(ids, string(dep))
 		}
 	}
-	if phase := s.Plan.OpenPhase(c.Isolated); t.Phase != phase {
+	if _, phase := s.OpenPhase(c.Isolated); t.Phase != phase {
 		ids = append(ids, fmt.Sprintf("phase %q", phase))
 	}
 	return ids

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // Quiescent reports whether a paused engine has come to rest: every task that is at
@@ -14,14 +15,9 @@ func Quiescent(s *ralph.State, now time.Time) bool {
 	if err != nil {
 		return true
 	}
-	for _, list := range [][]*ralph.Task{s.Stages, s.Plan.Tasks} {
-		for _, t := range list {
-			if t.Status != ralph.TaskActive {
-				continue
-			}
-			if step, _ := Next(s, t.ID, c, now); step.StepName() != (ralph.Wait{}).StepName() {
-				return false
-			}
+	for t := range s.Marked(tally.Active) {
+		if step, _ := Next(s, t.ID, c, now); step.StepName() != (ralph.Wait{}).StepName() {
+			return false
 		}
 	}
 	return true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/queue"
+	"github.com/ralph-loop/ralph/internal/tally"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -115,11 +116,14 @@ func schedule(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Move
 // orphan is an active task that nobody works on yet: it was just started, or
 // its facts came from elsewhere.
 func orphan(s *ralph.State, mine []ralph.TaskID) (ralph.TaskID, bool) {
-	for _, list := range [][]*ralph.Task{s.Stages, s.Plan.Tasks} {
-		for _, t := range list {
-			if t.Status == ralph.TaskActive && !slices.Contains(mine, t.ID) {
-				return t.ID, true
-			}
+	for _, t := range s.Stages {
+		if t.Status == ralph.TaskActive && !slices.Contains(mine, t.ID) {
+			return t.ID, true
+		}
+	}
+	for t := range s.InPlan(tally.Active) {
+		if !slices.Contains(mine, t.ID) {
+			return t.ID, true
 		}
 	}
 	return "", false

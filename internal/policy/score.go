@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // Points is a task's score with its five parts, in the order in which people see them.
@@ -88,14 +89,18 @@ func Scores(s *ralph.State, list []*ralph.Task, w Scoring) []Points {
 }
 
 func (b board) score(t *ralph.Task, w Scoring) Points {
-	p := Points{Unblocks: w.Unblocks * b.dependents[t.ID], Retry: w.Retry * t.RetryCount}
-	if slices.Contains(t.Tags, "critical") {
+	return points(t.Weight(), b.dependents[t.ID], t.Parent != "" && 2*b.closed[t.Parent] > b.children[t.Parent], w)
+}
+
+func points(x ralph.Weight, dependents int, near bool, w Scoring) Points {
+	p := Points{Unblocks: w.Unblocks * dependents, Retry: w.Retry * int(x.Retries)}
+	if x.Critical {
 		p.Critical = w.Critical
 	}
-	if slices.Contains(t.Tags, "quick-win") {
+	if x.QuickWin {
 		p.QuickWin = w.QuickWin
 	}
-	if t.Parent != "" && 2*b.closed[t.Parent] > b.children[t.Parent] {
+	if near {
 		p.NearComplete = w.NearComplete
 	}
 	return p
@@ -120,12 +125,26 @@ func Ready(s *ralph.State, c Config) []*ralph.Task {
 	return ready
 }
 
-// best is the first of Ready, nil for none: the scheduler needs no more of it.
-func best(s *ralph.State, c Config, may func(*ralph.Task) bool) *ralph.Task {
+// best is the first of Ready, nil for none, of those with that claim at least: the scheduler needs no more of it.
+// It looks at one task of each rank, not at all of them.
+func best(s *ralph.State, c Config, claim int8) *ralph.Task {
+	phase, _ := s.OpenPhase(c.Isolated)
 	var first choice
-	for x := range readyOf(s, c) {
-		if may(x.task) && (first.task == nil || x.compare(first) < 0) {
-			first = x
+	at := 0
+	for rank, places := range s.Ranked() {
+		x := choiceOf(rank.Weight, points(rank.Weight, rank.Dependents, rank.Near, c.Scoring))
+		held := rank.Held == tally.ByOthers || rank.Held == tally.ByMerge && c.Isolated
+		if held || rank.Phase != phase || rank.Weight.Claim < claim || c.Session == ralph.ModeAuto && !rank.Weight.Thread {
+			continue
+		}
+		for i := range places.All() {
+			x.task = s.Plan.Tasks[i]
+			if first.task == nil || cmp.Or(x.compare(first), cmp.Compare(i, at)) < 0 {
+				first, at = x, i
+			}
+			if !rank.Weight.Thread { // what comes behind it in the plan comes behind it here; of threads, who waited longest
+				break
+			}
 		}
 	}
 	return first.task
@@ -135,6 +154,10 @@ func best(s *ralph.State, c Config, may func(*ralph.Task) bool) *ralph.Task {
 type choice struct {
 	task                   *ralph.Task
 	claim, points, urgency int
+}
+
+func choiceOf(w ralph.Weight, p Points) choice {
+	return choice{claim: int(w.Claim), points: p.Sum(), urgency: int(w.Urgency)}
 }
 
 func (x choice) compare(y choice) int {
@@ -154,37 +177,16 @@ func (x choice) turned() time.Time {
 func readyOf(s *ralph.State, c Config) iter.Seq[choice] {
 	return func(yield func(choice) bool) {
 		b := newBoard(s)
-		phase := s.Plan.OpenPhase(c.Isolated)
+		_, phase := s.OpenPhase(c.Isolated)
 		waits := func(d ralph.TaskID) bool { return !satisfied(b.task[d], c) }
 		for _, t := range s.Plan.Tasks {
 			if t.Status != ralph.TaskPending || t.Phase != phase || slices.ContainsFunc(t.Deps, waits) || !c.concerns(t) {
 				continue
 			}
-			if !yield(choice{t, claim(t), b.score(t, c.Scoring).Sum(), urgency(t)}) {
+			x := choiceOf(t.Weight(), b.score(t, c.Scoring))
+			if x.task = t; !yield(x) {
 				return
 			}
 		}
 	}
-}
-
-// claim puts what a person assigned first (B-091), then what goes on after a
-// person's answer.
-func claim(t *ralph.Task) int {
-	switch {
-	case t.Run.Assigned:
-		return 2
-	case goesOn(t):
-		return 1
-	}
-	return 0
-}
-
-func urgency(t *ralph.Task) int {
-	switch t.Priority {
-	case "high":
-		return 0
-	case "low":
-		return 2
-	}
-	return 1
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/signature"
+	"github.com/ralph-loop/ralph/internal/tally"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/thread"
 )
@@ -339,7 +340,7 @@ func (c Config) concerns(t *ralph.Task) bool {
 // leftHere is a thread that ended in this session with changes in the checkout, nil for none:
 // another one would commit them as its own.
 func leftHere(s *ralph.State) *ralph.Task {
-	for _, t := range s.Plan.Tasks {
+	for t := range s.InPlan(tally.Thread) {
 		if t.LeftChanges() && !t.Run.EndedAt.Before(s.Session.Since) {
 			return t
 		}

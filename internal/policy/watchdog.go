@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/tally"
 )
 
 // The watchdog: an engine that has work and does nothing says so. It is no timer beside
@@ -41,8 +42,8 @@ func (w *Watch) Look(s *ralph.State, hold Hold, c Config, now time.Time) (Hold, 
 	for _, t := range Ready(s, c) {
 		f.Ready = append(f.Ready, t.ID)
 	}
-	for t := range s.Work() {
-		if t.Status == ralph.TaskActive && s.ApprovalOf(t.ID) == nil {
+	for t := range s.Marked(tally.Active) {
+		if s.ApprovalOf(t.ID) == nil {
 			f.Active = append(f.Active, t.ID)
 		}
 	}
@@ -54,8 +55,8 @@ func (w *Watch) Look(s *ralph.State, hold Hold, c Config, now time.Time) (Hold, 
 // at work without a step.
 func SilentFor(s *ralph.State, hold Hold, c Config, now time.Time) string {
 	c = c.under(s.Session.Auto)
-	for t := range s.Work() {
-		if t.Status == ralph.TaskActive && t.Run.InFlight != 0 {
+	for t := range s.Marked(tally.Flying) {
+		if t.Status == ralph.TaskActive {
 			return "a step is under way"
 		}
 	}
@@ -63,10 +64,7 @@ func SilentFor(s *ralph.State, hold Hold, c Config, now time.Time) string {
 		return "a pause is wanted"
 	}
 	active := 0
-	for t := range s.Work() {
-		if t.Status != ralph.TaskActive {
-			continue
-		}
+	for t := range s.Marked(tally.Active) {
 		if active++; silentTask(s, t, c, now) == "" {
 			return ""
 		}
