@@ -13,10 +13,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 )
 
-// Host is where the loop runs. Every method but Snapshot fails when the host is
+// Host is where the loop runs. Every method but Look fails when the host is
 // being shut down; the error then ends the loop.
 type Host interface {
-	Snapshot() (*ralph.State, time.Time)
+	// Look calls decide with the state as it is now, which decide neither keeps nor changes, and the time.
+	Look(decide func(s *ralph.State, now time.Time))
 	// Record writes facts, but only if the state is still at seq. If it moved
 	// on it writes nothing and returns nil: the loop looks again.
 	Record(seq int64, facts ...ralph.Fact) error
@@ -40,6 +41,8 @@ type Doer interface {
 type Journal interface {
 	// State returns what the facts add up to now. The result never changes.
 	State() *ralph.State
+	// Lend lends decide the same for the time of the call: no list of tasks is copied for what comes next.
+	Lend(decide func(*ralph.State))
 	// Update runs decide on the newest state and appends the facts it returns,
 	// all or none. decide may run with a state newer than any seen before.
 	Update(ctx context.Context, by string, decide func(*ralph.State) ([]ralph.Fact, error)) error
@@ -54,29 +57,34 @@ func Run(h Host, c policy.Config) (ralph.Reason, error) {
 	var mine []ralph.TaskID // started here and not yet ended
 	var watch policy.Watch
 	for {
-		s, now := h.Snapshot()
-		if s.Session.Ended != "" {
-			return s.Session.Ended, nil
-		}
-		mine = slices.DeleteFunc(mine, s.Over)
-		var err error
-		switch move := policy.Schedule(s, mine, c, now).(type) {
-		case policy.Record: // something is due: fetch a spec, start a task, end a job
-			err = h.Record(s.Seq, move.Facts...)
-		case policy.Start:
-			mine = append(mine, move.Task)
-			h.Go(func(h Host) error { return Work(h, c, move.Task) })
-		case policy.Hold: // paused, slots full, or nothing ready yet
-			hold, stalled := watch.Look(s, move, c, now)
-			if stalled != nil {
-				err = h.Record(s.Seq, *stalled)
-				break
+		var ended ralph.Reason
+		var act func() error // what follows from a look, after it
+		h.Look(func(s *ralph.State, now time.Time) {
+			if ended = s.Session.Ended; ended != "" {
+				return
 			}
-			err = h.Wait(s.Seq, hold.Until)
-		case policy.Stop:
-			err = h.Record(s.Seq, move.Ended(s))
+			mine = slices.DeleteFunc(mine, s.Over)
+			seq := s.Seq
+			record := func(facts ...ralph.Fact) { act = func() error { return h.Record(seq, facts...) } }
+			switch move := policy.Schedule(s, mine, c, now).(type) {
+			case policy.Record: // something is due: fetch a spec, start a task, end a job
+				record(move.Facts...)
+			case policy.Start:
+				mine = append(mine, move.Task)
+				act = func() error { h.Go(func(h Host) error { return Work(h, c, move.Task) }); return nil }
+			case policy.Hold: // paused, slots full, or nothing ready yet
+				hold, stalled := watch.Look(s, move, c, now)
+				if act = func() error { return h.Wait(seq, hold.Until) }; stalled != nil {
+					record(*stalled)
+				}
+			case policy.Stop:
+				record(move.Ended(s))
+			}
+		})
+		if ended != "" {
+			return ended, nil
 		}
-		if err != nil {
+		if err := act(); err != nil {
 			return "", err
 		}
 	}
@@ -85,20 +93,27 @@ func Run(h Host, c policy.Config) (ralph.Reason, error) {
 // Work takes one task from wherever the state says it is to its end.
 func Work(h Host, c policy.Config, id ralph.TaskID) error {
 	for {
-		s, now := h.Snapshot()
-		step, why := policy.Next(s, id, c, now)
+		var receipt ralph.StepStarted
+		var ending []ralph.Fact
+		h.Look(func(s *ralph.State, now time.Time) {
+			step, why := policy.Next(s, id, c, now)
+			if finish, ok := step.(ralph.Finish); ok {
+				ending = policy.Ending(s, id, finish, why, c, now)
+			}
+			receipt = ralph.StepStarted{Task: id, Step: step, Why: why, BasedOnSeq: s.Seq, DecidedAt: now}
+		})
 		var err error
-		switch step := step.(type) {
+		switch step := receipt.Step.(type) {
 		case ralph.Done:
 			return nil
 		case ralph.Wait:
-			err = h.Wait(s.Seq, step.Until)
+			err = h.Wait(receipt.BasedOnSeq, step.Until)
 		case ralph.Emit:
-			err = h.Record(s.Seq, step.Fact)
+			err = h.Record(receipt.BasedOnSeq, step.Fact)
 		case ralph.Finish:
-			err = h.Record(s.Seq, policy.Ending(s, id, step, why, c, now)...)
+			err = h.Record(receipt.BasedOnSeq, ending...)
 		default:
-			err = h.Do(ralph.StepStarted{Task: id, Step: step, Why: why, BasedOnSeq: s.Seq, DecidedAt: now}, c)
+			err = h.Do(receipt, c)
 		}
 		if err != nil {
 			return err

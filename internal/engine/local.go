@@ -37,10 +37,10 @@ func (l *Local) Close() error {
 	return err
 }
 
-// Snapshot returns the state and the time. The time has no monotonic part and
-// whole microseconds, so that it is the same when it comes back from a receipt.
-func (l *Local) Snapshot() (*ralph.State, time.Time) {
-	return l.journal.State(), l.now().UTC().Truncate(time.Microsecond)
+// Look implements Host. The time has no monotonic part and whole microseconds, so
+// that it is the same when it comes back from a receipt.
+func (l *Local) Look(decide func(*ralph.State, time.Time)) {
+	l.journal.Lend(func(s *ralph.State) { decide(s, l.now().UTC().Truncate(time.Microsecond)) })
 }
 
 // Record implements Host.

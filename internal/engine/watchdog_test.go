@@ -104,12 +104,13 @@ func (h *counting) Go(work func(engine.Host) error) {
 	h.Local.Go(work)
 }
 
-func (h *counting) Snapshot() (*ralph.State, time.Time) {
-	s, now := h.Local.Snapshot()
-	if h.starts > maxStarts {
-		s.Session.Ended = ralph.ReasonError // of this look alone: the loop ends
-	}
-	return s, now
+func (h *counting) Look(decide func(*ralph.State, time.Time)) {
+	h.Local.Look(func(s *ralph.State, now time.Time) {
+		if h.starts > maxStarts {
+			s.Session.Ended = ralph.ReasonError // of this look alone: the loop ends
+		}
+		decide(s, now)
+	})
 }
 
 const maxStarts = 2000

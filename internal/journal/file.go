@@ -177,6 +177,15 @@ func (j *File) State() *ralph.State {
 	return s
 }
 
+// Lend lends decide what the facts add up to now, for the time of the call: decide neither keeps nor changes it,
+// and asks the journal for nothing.
+func (j *File) Lend(decide func(*ralph.State)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_ = j.catchUp() // as in State
+	_, _ = j.state.Lend(func(s *ralph.State) ([]ralph.Fact, error) { decide(s); return nil, nil })
+}
+
 // Root is the repository.
 func (j *File) Root() string { return j.opt.Root }
 

@@ -68,6 +68,13 @@ func (m *Mem) State() *ralph.State {
 	return m.state.Clone()
 }
 
+// Lend implements engine.Journal.
+func (m *Mem) Lend(decide func(*ralph.State)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, _ = m.state.Lend(func(s *ralph.State) ([]ralph.Fact, error) { decide(s); return nil, nil })
+}
+
 // Events returns all events so far.
 func (m *Mem) Events() []ralph.Event {
 	m.mu.Lock()
