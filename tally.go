@@ -54,7 +54,7 @@ func (t *Task) marks() tally.Marks {
 	case TaskActive:
 		m = m.With(tally.Active, true)
 	case TaskDone:
-		m = m.With(tally.Done, true).With(tally.Unmerged, t.Unmerged())
+		m = m.With(tally.Done, true).With(tally.Unmerged, t.Unmerged()).With(tally.Torn, r.Queue.State == MergeConflict || r.Queue.State == MergeRed)
 	case TaskFailed:
 		m = m.With(tally.Failed, true)
 	case TaskTimeout:

@@ -69,8 +69,8 @@ func drawTask(rt *rapid.T, i int) ralph.Task {
 	}
 }
 
-// Issue 17.4: a decision looks at what is at work, waits to be merged or is next, and at nothing else: not at the
-// thousands that are done, and not at the thousands that wait behind the first.
+// Issue 17.4: a decision looks at what is at work or is next, and at nothing else: not at the
+// thousands that are done, not at those that wait for the merge under way, and not at those behind the first.
 func TestDecisionsLookAtFew(t *testing.T) {
 	c := ralphtest.Settings()
 	c.Session, c.Isolated, c.Parallel, c.TaskDelay = "autopilot", true, 4, 0
@@ -93,11 +93,15 @@ func TestDecisionsLookAtFew(t *testing.T) {
 				id := ralph.TaskID(fmt.Sprintf("t-%d", i))
 				if i < done {
 					b.add(ralph.TaskEnded{ID: id, Status: ralph.TaskDone})
+					if i >= done/2 { // they wait for the merge that is under way
+						b.add(ralph.MergeQueued{Task: id, Branch: "b", Commit: "c"})
+					}
 					continue
 				}
 				b.add(ralph.TaskStarted{ID: id, Slot: i - done + 1, Dir: fmt.Sprintf("ralph/.worktrees/%d", i)})
 				mine = append(mine, id)
 			}
+			b.add(ralph.TaskAdded{Task: ralph.Task{ID: "merge:a-1:1", Kind: ralph.KindMerge, Status: ralph.TaskPending, Members: []ralph.TaskID{"t-25"}}}, ralph.TaskStarted{ID: "merge:a-1:1"})
 			next := b.s.Plan.Tasks[done+at+(done+at+1)%2] // the first that depends on nothing
 			for i, x := range b.s.Plan.Tasks {
 				if (i < done || i >= done+at) && x != next {
@@ -105,7 +109,7 @@ func TestDecisionsLookAtFew(t *testing.T) {
 				}
 			}
 			s := b.s.Clone()
-			switch move := policy.Schedule(s, mine, c, b.now).(type) {
+			switch move := policy.Schedule(s, append(mine, "merge:a-1:1"), c, b.now).(type) {
 			case policy.Record:
 				if start, ok := move.Facts[len(move.Facts)-1].(ralph.TaskStarted); !ok || start.ID != next.ID {
 					t.Errorf("%+v, want a start of %s", move, next.ID)

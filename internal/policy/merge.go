@@ -168,7 +168,7 @@ func unblamed(s *ralph.State, t *ralph.Task, c Config, now time.Time) bool {
 // resolvable reports whether an agent may try to resolve a task's merge: there are
 // tries left, and markers in the files can show both sides.
 func resolvable(t *ralph.Task, c Config) bool {
-	q := t.Run.Queue
+	q := &t.Run.Queue
 	if q.State != ralph.MergeConflict && q.State != ralph.MergeRed {
 		return false
 	}

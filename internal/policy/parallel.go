@@ -22,7 +22,7 @@ const worktrees = "ralph/.worktrees/"
 // ok is false when all is done that can be done.
 func scheduleParallel(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (Move, bool) {
 	v := look(s)
-	if m, ok := mergeNext(s, v, c); ok {
+	if m, ok := mergeNext(s, c); ok {
 		return m, true
 	}
 	free := v.freeSlots(c)
@@ -87,21 +87,16 @@ func delayed(s *ralph.State, slot int, c Config, now time.Time) time.Time {
 // on was chosen before.
 func chosen(t *ralph.Task) bool { return t.Weight().Claim > 0 }
 
-// view is what one look at the tasks finds: the slots and worktrees that are
-// taken, and the done tasks whose work is not merged.
+// view is what one look at the tasks finds: the slots and worktrees that are taken.
 type view struct {
-	slots    []int
-	dirs     []string
-	unmerged []*ralph.Task
+	slots []int
+	dirs  []string
 }
 
 func look(s *ralph.State) view {
 	var v view
 	for t := range s.Marked(tally.Placed) {
 		v.slots, v.dirs = append(v.slots, t.Run.Worktree.Slot), append(v.dirs, t.Run.Worktree.Dir)
-	}
-	for t := range s.Marked(tally.Unmerged) {
-		v.unmerged = append(v.unmerged, t)
 	}
 	return v
 }
@@ -137,7 +132,7 @@ func (v view) freeDir() string {
 
 // mergeNext begins the next merge, one at a time and in order of arrival, but what an agent
 // has mended first. What a task depends on is merged before the task begins, so both respect it.
-func mergeNext(s *ralph.State, v view, c Config) (Move, bool) {
+func mergeNext(s *ralph.State, c Config) (Move, bool) {
 	taken := resolving(s)
 	for _, t := range s.Stages {
 		if t.Kind != ralph.KindMerge {
@@ -160,7 +155,7 @@ func mergeNext(s *ralph.State, v view, c Config) (Move, bool) {
 	if i.Moved != "" && !baseGated(s) {
 		return beginMerge(s, nil, "Merge what "+cmp.Or(i.Base, "HEAD")+" has got meanwhile"), true
 	}
-	waiting := v.queue(c, taken)
+	waiting := mergeQueue(s, c, taken)
 	if len(waiting) == 0 {
 		return nil, false
 	}
@@ -187,12 +182,12 @@ func beginMerge(s *ralph.State, members []ralph.TaskID, name string) Move {
 	return begin(s, t)
 }
 
-// queue are the done tasks whose work waits to be merged, in order of arrival; also those that
+// mergeQueue are the done tasks whose work waits to be merged, in order of arrival; also those that
 // only a person can help to be merged. What an agent has mended goes before all: until it is
 // merged the next one is not mended, and behind a long queue it would be outdated again.
-func (v view) queue(c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
+func mergeQueue(s *ralph.State, c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
 	var waiting []*ralph.Task
-	for _, t := range v.unmerged {
+	for t := range s.InPlan(tally.Unmerged) {
 		if taken[t.ID] {
 			continue
 		}
@@ -247,8 +242,8 @@ func resolveNext(s *ralph.State, v view, c Config, slot int) (Move, bool) {
 		}
 	}
 	busy := resolving(s)
-	for _, t := range v.unmerged {
-		if busy[t.ID] || !resolvable(t, c) || v.inTheWay(s, t, busy) {
+	for t := range s.InPlan(tally.Torn) {
+		if busy[t.ID] || !resolvable(t, c) || inTheWay(s, t, busy) {
 			continue
 		}
 		x := stage(s.Job.ID, ralph.KindResolve, 0, "Resolve the merge of "+describe(t))
@@ -262,17 +257,19 @@ func resolveNext(s *ralph.State, v view, c Config, slot int) (Move, bool) {
 
 // inTheWay reports whether another resolve of the same files is at work, or is done
 // and about to be merged: what an agent made beside it would be outdated at once.
-func (v view) inTheWay(s *ralph.State, t *ralph.Task, busy map[ralph.TaskID]bool) bool {
-	return slices.ContainsFunc(v.unmerged, func(other *ralph.Task) bool {
-		q := other.Run.Queue
-		switch {
-		case other.ID == t.ID:
-			return false
-		case busy[other.ID]:
-			return sameFiles(q.Merged, t.Run.Queue.Merged)
+func inTheWay(s *ralph.State, t *ralph.Task, busy map[ralph.TaskID]bool) bool {
+	for other := range s.InPlan(tally.Unmerged) {
+		q, stands := &other.Run.Queue, false
+		if busy[other.ID] {
+			stands = sameFiles(q.Merged, t.Run.Queue.Merged)
+		} else {
+			stands = q.State == ralph.MergeWaiting && q.ResolvedAt != "" && !gated(s, other.ID)
 		}
-		return q.State == ralph.MergeWaiting && q.ResolvedAt != "" && !gated(s, other.ID)
-	})
+		if stands && other.ID != t.ID {
+			return true
+		}
+	}
+	return false
 }
 
 // gated reports whether a task's merge waits for a person.

@@ -23,6 +23,7 @@ const (
 	Open                 // it has not ended
 	Holds                // it holds up what depends on it, merged or not
 	Unmerged             // done, and its work is on the way to be merged
+	Torn                 // of these, one that conflicts with what is merged, or is red with it
 	Flying               // a step of it is under way
 	Turning              // a turn of it is under way, or reserves some of a budget
 	Placed               // it has a slot or a worktree
