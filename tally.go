@@ -93,6 +93,8 @@ func (s *State) countedAnew() *counted {
 func (s *State) takeTally() {
 	if !s.clone {
 		s.tally = s.countedAnew()
+	} else { // what it has is as it was when the clone was made
+		s.tally = nil
 	}
 }
 

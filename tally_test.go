@@ -136,7 +136,7 @@ func TestCountedAsLookedAt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := &ralph.State{}
-		var before *ralph.State
+		var before, apart *ralph.State
 		var then looked
 		for i := range rapid.IntRange(5, 40).Draw(rt, "facts") {
 			e := ralph.Event{Seq: int64(i + 1), Hash: "h", At: start.Add(time.Duration(i) * time.Second), Fact: drawFact(rt)}
@@ -186,7 +186,9 @@ func TestCountedAsLookedAt(t *testing.T) {
 				if diff := cmp.Diff(then, ask(before)); diff != "" {
 					rt.Fatalf("a clone moved with %s: %s", e.Fact.Kind(), diff)
 				}
-				apart := before.Clone()
+				if apart == nil || yes(rt) {
+					apart = before.Clone()
+				}
 				apart.Apply(e)
 				if diff := cmp.Diff(walk(apart), ask(apart)); diff != "" {
 					rt.Fatalf("a clone that is changed by %s: %s", e.Fact.Kind(), diff)
