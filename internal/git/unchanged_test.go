@@ -116,6 +116,82 @@ func TestLooksFindWhatGitFinds(t *testing.T) {
 	}
 }
 
+// quiet has the work tree looked at until a look makes no file to learn what time it is: then all that
+// was read is known to be as it was.
+func (b *testRepo) quiet() {
+	b.T.Helper()
+	for began := time.Now(); ; {
+		before, err := os.Stat(b.Path(".git"))
+		b.Must(err)
+		b.snapshot()
+		after, err := os.Stat(b.Path(".git"))
+		b.Must(err)
+		if before.ModTime().Equal(after.ModTime()) {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			b.T.Fatal("each look writes into .git")
+		}
+	}
+}
+
+// A look that reads nothing anew writes nothing; and settings that were read once are read again when
+// they change, also where a link leads to them.
+func TestQuietLooks(t *testing.T) {
+	t.Parallel()
+	for _, link := range []bool{false, true} {
+		b := newBox(t)
+		home := t.TempDir()
+		write := func(name, text string) string {
+			name = filepath.Join(home, name)
+			b.Must(os.WriteFile(name, []byte(text), 0o600))
+			return name
+		}
+		one, two := write("one", "private.txt\n"), write("two", "#\n")
+		config := b.Path(".git/config")
+		was, err := os.ReadFile(config)
+		b.Must(err)
+		names := func(patterns string) string { return string(was) + "[core]\n\texcludesFile = " + patterns + "\n" }
+		if link {
+			b.Must(os.Remove(config))
+			b.Must(os.Symlink(write("config", ""), config))
+		}
+		b.Must(os.WriteFile(config, []byte(names(one)), 0o600))
+		b.Write("private.txt", "x")
+		b.settledFiles()
+		without := b.snapshot()
+		b.quiet()
+		write("one", "#rivate.txt\n")
+		with := b.snapshot()
+		if with == without {
+			t.Errorf("link %v: other patterns were not found", link)
+		}
+		write("one", "private.txt\n")
+		b.snapshot()
+		b.Git("rm", "-q", "--cached", "--ignore-unmatch", "private.txt")
+		b.quiet()
+		b.Write("more/private.txt", "x")
+		b.Must(os.WriteFile(config, []byte(names(one)), 0o600))
+		b.quiet()
+		ignored := b.snapshot()
+		b.Must(os.WriteFile(config, []byte(names(two)), 0o600))
+		if b.snapshot() == ignored {
+			t.Errorf("link %v: other settings were not found", link)
+		}
+		b.quiet()
+		b.snapshot()
+		write("two", "later.txt\n")
+		b.Write("later.txt", "x")
+		ignored = b.snapshot()
+		b.quiet()
+		write("two", "#ater.txt\n")
+		if b.snapshot() == ignored {
+			t.Errorf("link %v: patterns that other settings name are not looked at", link)
+		}
+		b.Equal("tree", b.snapshot(), b.open(b.Dir).mustSnapshot(b))
+	}
+}
+
 func (r *Repo) mustSnapshot(b *testRepo) string {
 	b.T.Helper()
 	r.files.GiveUp() // git itself, each time

@@ -1,15 +1,23 @@
 package unchanged
 
-import "syscall"
+import "golang.org/x/sys/unix"
 
-// lookAt is what the system says of a path itself, not of what a link leads to.
-func lookAt(path string) (stamp, bool) {
-	var s syscall.Stat_t
-	if err := syscall.Lstat(path, &s); err != nil {
+// lookAt is what the system says of a path itself, not of what a link leads to. One that is not
+// absolute begins at the folder dir.
+func lookAt(dir int, path string) (stamp, bool) {
+	var s unix.Stat_t
+	if err := unix.Fstatat(dir, path, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return stamp{}, false
 	}
 	return stamp{
 		mode: uint32(s.Mode), ino: s.Ino, dev: uint64(s.Dev), uid: s.Uid, gid: s.Gid, size: s.Size, //nolint:gosec // a number of a device
-		changed: instant{s.Ctimespec.Sec, s.Ctimespec.Nsec}, written: instant{s.Mtimespec.Sec, s.Mtimespec.Nsec},
+		changed: instant{s.Ctim.Sec, s.Ctim.Nsec}, written: instant{s.Mtim.Sec, s.Mtim.Nsec},
 	}, true
 }
+
+// openFolder opens a folder to begin at.
+func openFolder(path string) (int, error) {
+	return unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
+func closeFolder(dir int) { _ = unix.Close(dir) }

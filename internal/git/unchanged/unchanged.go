@@ -53,6 +53,13 @@ type Place struct {
 
 func (p Place) file(name string) string { return filepath.Join(p.Root, filepath.FromSlash(name)) }
 
+// setting is what a file of git's settings said when it was read: files that name what is ignored.
+type setting struct {
+	at       stamp
+	young    bool // a change a moment later would not show in at
+	excludes []string
+}
+
 // Tree is what is known of a work tree since git last looked at all of it. Its zero value knows
 // nothing.
 type Tree struct {
@@ -60,6 +67,7 @@ type Tree struct {
 	folders map[string]*folderAt // with a slash at the end, "" for the root; nil: nothing is known
 	known   map[string]stamp     // files that changed since began, and are in the index as they are now
 	rules   uint64               // by which git ignores files
+	said    map[string]setting   // files of settings, by name
 	ignored map[string]bool      // folders that git ignores by those rules, where it had to be asked
 	asked   bool
 	off     bool // there is too much to look at
@@ -77,8 +85,9 @@ type folderAt struct {
 type Look struct {
 	tree    *Tree
 	place   Place
-	at      time.Time
-	still   bool // git would find nothing
+	root    int       // the open folder
+	at      time.Time // see clock; zero until it is needed
+	still   bool      // git would find nothing
 	index   indexed
 	folders map[string]*folderAt
 	rules   uint64
@@ -116,11 +125,15 @@ func (t *Tree) look(ctx context.Context, at Place) *Look {
 	if l.index, ok = readIndexed(b, at.IDLen); !ok {
 		return nil
 	}
-	if l.at, ok = clock(at.GitDir); !ok {
+	if l.root, err = openFolder(at.Root); err != nil {
 		return nil
 	}
+	defer closeFolder(l.root)
+	if t.began.IsZero() && l.clock() {
+		t.began, t.known, t.said = l.at, map[string]stamp{}, map[string]setting{}
+	}
 	if t.began.IsZero() {
-		t.began, t.known = l.at, map[string]stamp{}
+		return nil
 	}
 	if l.rules = l.ignoring(); l.rules != t.rules {
 		l.still, t.ignored, t.asked = false, nil, false
@@ -139,19 +152,37 @@ func (t *Tree) look(ctx context.Context, at Place) *Look {
 		path := l.index.paths[i]
 		l.still = at.Own(path) || l.same(path, l.index.stamps[i], l.index.ids[i])
 	}
+	if !l.still && !l.clock() {
+		return nil
+	}
 	return l
 }
 
-// clock is what time it is for the file system.
-func clock(dir string) (time.Time, bool) {
-	f, err := os.CreateTemp(dir, "ralph-clock-*")
+// clock has l.at be what time it is for the file system: a time before anything was read in this look,
+// and before git adds what it found. Most looks read nothing.
+func (l *Look) clock() bool {
+	if !l.at.IsZero() {
+		return true
+	}
+	f, err := os.CreateTemp(l.place.GitDir, "ralph-clock-*")
 	if err != nil {
-		return time.Time{}, false
+		return false
 	}
 	defer os.Remove(f.Name())
-	s, ok := lookAt(f.Name())
+	s, ok := lookAt(l.root, f.Name())
 	_ = f.Close()
-	return time.Unix(s.changed.sec, s.changed.nsec), ok
+	if ok {
+		l.at = time.Unix(s.changed.sec, s.changed.nsec)
+	}
+	return ok
+}
+
+// lookAt is what the system says of a path below the root.
+func (l *Look) lookAt(path string) (stamp, bool) {
+	if path == "" {
+		path = "."
+	}
+	return lookAt(l.root, path)
 }
 
 func (l *Look) walkAll() {
@@ -193,12 +224,14 @@ func (l *Look) skips(dir string) bool {
 // list is what is in a folder, read anew where it may have changed since it was seen; nil
 // where only git can tell.
 func (l *Look) list(dir string, was *folderAt) *folderAt {
-	at, ok := lookAt(l.place.file(dir))
+	at, ok := l.lookAt(strings.TrimSuffix(dir, "/"))
 	switch {
 	case !ok || !at.folder():
 		return nil
 	case was != nil && !was.young && was.at == at:
 		return was
+	case !l.clock():
+		return nil
 	}
 	list, err := os.ReadDir(l.place.file(dir))
 	if err != nil {
@@ -220,14 +253,14 @@ func (l *Look) list(dir string, was *folderAt) *folderAt {
 
 // same reports whether a file is as its entry says.
 func (l *Look) same(path string, entry stamp, id []byte) bool {
-	now, ok := lookAt(l.place.file(path))
+	now, ok := l.lookAt(path)
 	if !ok || !entry.sameMode(now.mode) {
 		return false
 	}
 	if entry.same(now) && (now.changed.before(l.tree.began) || l.tree.known[path] == now) {
 		return true
 	}
-	if l.read++; l.read > maxRead || now.size > maxReadBytes || !l.holds(path, now, id) {
+	if l.read++; l.read > maxRead || now.size > maxReadBytes || !l.clock() || !l.holds(path, now, id) {
 		return false
 	}
 	if entry.same(now) && now.changed.before(l.at) {
@@ -255,7 +288,7 @@ func (l *Look) holds(path string, now stamp, id []byte) bool {
 func (l *Look) ignoring() uint64 {
 	var sum uint64
 	note := func(path string) {
-		s, _ := lookAt(path)
+		s, _ := l.lookAt(path)
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s %v", path, s)
 		sum += h.Sum64() // in any order
@@ -265,31 +298,50 @@ func (l *Look) ignoring() uint64 {
 	}
 	for _, name := range l.place.Settings {
 		note(name)
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			key, value, _ := strings.Cut(line, "=")
-			if value = strings.Trim(strings.TrimSpace(value), `"`); strings.EqualFold(strings.TrimSpace(key), "excludesFile") {
-				if in, ok := strings.CutPrefix(value, "~/"); ok {
-					value = filepath.Join(l.place.Home, in)
-				}
-				note(value)
-			}
+		for _, path := range l.saidBy(name) {
+			note(path)
 		}
 	}
 	for _, path := range l.index.paths {
 		if path == ".gitignore" || strings.HasSuffix(path, "/.gitignore") {
-			note(l.place.file(path))
+			note(path)
 		}
 	}
 	for dir, f := range l.tree.folders {
 		if f.more[".gitignore"] { // it counts, tracked or not
-			note(l.place.file(dir + ".gitignore"))
+			note(dir + ".gitignore")
 		}
 	}
 	return sum
+}
+
+// saidBy are the files of patterns that a file of settings names, read where it may have changed
+// since it was read.
+func (l *Look) saidBy(name string) []string {
+	at, ok := l.lookAt(name)
+	if !ok {
+		return nil
+	}
+	if was, ok := l.tree.said[name]; ok && !was.young && was.at == at {
+		return was.excludes
+	}
+	young := at.mode&typeBits != typeFile || !l.clock() // a link tells nothing of what it leads to
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(line, "=")
+		if value = strings.Trim(strings.TrimSpace(value), `"`); strings.EqualFold(strings.TrimSpace(key), "excludesFile") {
+			if in, ok := strings.CutPrefix(value, "~/"); ok {
+				value = filepath.Join(l.place.Home, in)
+			}
+			out = append(out, value)
+		}
+	}
+	l.tree.said[name] = setting{at: at, young: young || !at.changed.before(l.at), excludes: out}
+	return out
 }
 
 // Accept notes a look after which git has added whatever there was to add: what is still
@@ -309,7 +361,7 @@ func (t *Tree) Accept(l *Look) {
 	for i, path := range x.paths {
 		// What git has read a while after its newest change is as it read it.
 		if s := x.stamps[i]; s.changed.before(l.at) && !s.changed.before(t.began) {
-			if now, ok := lookAt(l.place.file(path)); ok && s.same(now) {
+			if now, ok := lookAt(0, l.place.file(path)); ok && s.same(now) {
 				t.known[path] = now
 			}
 		}
