@@ -15,16 +15,20 @@ const pause = time.Second
 
 // again does something at the server until it has an outcome. A server that is away, or too busy,
 // is none: who asked waits until it is back, and nothing is lost.
-func again(ctx context.Context, do func() error) error {
+func again(ctx context.Context, do func() error) error { return tryAgain(ctx, pause, do, away) }
+
+// tryAgain does something until it succeeds, ctx ends, or its error is one after which more is
+// false. Between two tries it waits.
+func tryAgain(ctx context.Context, wait time.Duration, do func() error, more func(error) bool) error {
 	for {
 		err := do()
-		if err == nil || ctx.Err() != nil || !away(err) {
+		if err == nil || ctx.Err() != nil || !more(err) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(pause):
+		case <-time.After(wait):
 		}
 	}
 }

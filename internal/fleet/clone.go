@@ -289,20 +289,18 @@ const stubborn = 10
 
 // send pushes what a step has come to. A remote that is away is tried again for a while.
 func (c *clone) send(ctx context.Context, in In, spec string) error {
-	refs := push.Refs{Repo: c.repo, URL: c.url}
-	for until := time.Now().Add(stubborn * in.Beat); ; {
+	refs, until := push.Refs{Repo: c.repo, URL: c.url}, time.Now().Add(stubborn*in.Beat)
+	return tryAgain(ctx, in.Beat, func() error {
 		err := refs.Send(ctx, spec)
 		c.cut.Store(err != nil)
-		if err == nil || ctx.Err() != nil || time.Now().After(until) {
-			return err
+		return err
+	}, func(err error) bool {
+		if time.Now().After(until) {
+			return false
 		}
 		c.w.say("%s of %s is done and cannot be pushed, which is tried until %s: %v", in.Step, in.Task, until.Format(time.TimeOnly), err)
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(in.Beat):
-		}
-	}
+		return true
+	})
 }
 
 func (c *clone) sessions() checkout.Sessions {

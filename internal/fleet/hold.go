@@ -179,27 +179,29 @@ func (h *hold) every() time.Duration { return h.claim.Lasts / asksOf }
 // ever, or the server has lost its data.
 func (h *hold) ask(ctx context.Context, c lease.Claim) (out lease.Tenure, err error) {
 	told := false
-	for {
+	err = tryAgain(ctx, pause, func() (err error) {
 		before := time.Now()
-		if out, err = h.once(ctx, c); err == nil {
-			h.mu.Lock()
-			h.ahead = clock.Apart(before, time.Now(), out.At)
-			if out.Has(h.claim) {
-				h.until = out.Heard.Add(out.Lasts)
-			}
-			h.mu.Unlock()
-			return out, nil
+		if out, err = h.once(ctx, c); err != nil {
+			return err
 		}
-		if !told && !away(err) && ctx.Err() == nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.ahead = clock.Apart(before, time.Now(), out.At)
+		if out.Has(h.claim) {
+			h.until = out.Heard.Add(out.Lasts)
+		}
+		return nil
+	}, func(err error) bool {
+		if !told && !away(err) {
 			told = true
 			h.in.Note("the server does not say who the coordinator is: %v; it is asked again", err)
 		}
-		select {
-		case <-ctx.Done():
-			return out, context.Cause(ctx)
-		case <-time.After(pause):
-		}
+		return true
+	})
+	if err != nil {
+		err = context.Cause(ctx) // nothing else ends it
 	}
+	return out, err
 }
 
 func (h *hold) once(ctx context.Context, c lease.Claim) (out lease.Tenure, err error) {

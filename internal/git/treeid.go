@@ -162,3 +162,6 @@ const ModeDir = "40000"
 
 // ModeLink is the mode of a repository inside.
 const ModeLink = "160000"
+
+// ModeSymlink is the mode of a symbolic link.
+const ModeSymlink = "120000"

@@ -45,11 +45,11 @@ func (m merged) kind(s staged) string {
 	switch {
 	case said("CONFLICT (file/directory)"):
 		return "file/directory"
-	case link("160000"):
+	case link(git.ModeLink):
 		return "submodule"
 	case said("CONFLICT (rename"), said("directory rename"):
 		return "rename"
-	case link("120000"):
+	case link(git.ModeSymlink):
 		return "symlink"
 	case said("CONFLICT (binary)"):
 		return "binary"
@@ -115,7 +115,7 @@ func texts(ctx context.Context, r *git.Repo, m merged) (map[string][]byte, error
 			names = append(names, name)
 		}
 		for _, v := range s.stages[2:] {
-			if v.ID != "" && v.Mode != "160000" {
+			if v.ID != "" && v.Mode != git.ModeLink {
 				names = append(names, v.ID)
 			}
 		}
@@ -184,7 +184,7 @@ func side(v git.TreeEntry, texts map[string][]byte) string {
 	switch {
 	case v.Mode == "":
 		return "(no such file here)\n"
-	case v.Mode == "160000":
+	case v.Mode == git.ModeLink:
 		return "(submodule at " + v.ID + ")\n"
 	case !ok:
 		return "(too large to show: object " + v.ID + ")\n"
@@ -196,7 +196,7 @@ func side(v git.TreeEntry, texts map[string][]byte) string {
 		shown += "\n"
 	}
 	switch v.Mode {
-	case "120000":
+	case git.ModeSymlink:
 		return "(link to) " + shown
 	case "100755":
 		return "(executable)\n" + shown

@@ -250,7 +250,7 @@ func (l *landing) addChanged(ctx context.Context, list []diff.Change, before map
 	for _, c := range list {
 		info, err := os.Lstat(l.File(c.Path))
 		_, tracked := before[c.Path]
-		if strings.Contains(c.Modes, "160000") || err == nil && info.IsDir() && !tracked || l.behindLink(c.Path) {
+		if strings.Contains(c.Modes, git.ModeLink) || err == nil && info.IsDir() && !tracked || l.behindLink(c.Path) {
 			continue
 		}
 		names.WriteString(c.Path + "\x00")
@@ -287,7 +287,7 @@ func (l *landing) neither(ctx context.Context, list []diff.Change, before map[st
 		return nil, nil, err
 	}
 	for _, c := range list {
-		if strings.Contains(c.Modes, "160000") {
+		if strings.Contains(c.Modes, git.ModeLink) {
 			continue
 		}
 		from, to := c.Sides()

@@ -49,7 +49,7 @@ func submodules(ctx context.Context, r *git.Repo) ([]moduleLink, error) {
 	for record := range strings.SplitSeq(staged, "\x00") {
 		head, path, ok := strings.Cut(record, "\t")
 		fields := strings.Fields(head)
-		if !ok || len(fields) != 3 || fields[0] != "160000" || fields[2] != "0" {
+		if !ok || len(fields) != 3 || fields[0] != git.ModeLink || fields[2] != "0" {
 			continue
 		}
 		if name := named[path]; name != "" && filepath.IsLocal(filepath.FromSlash(name)) {
