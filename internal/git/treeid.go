@@ -3,6 +3,7 @@ package git
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context" //nolint:gosec // git's own ids are made with it
 	"fmt"
 	"os"
@@ -145,23 +146,15 @@ func (r *Repo) MakeTree(ctx context.Context, members map[string]TreeEntry) (id s
 // describeTree writes the members of one tree as `git mktree --batch -z` takes them.
 func describeTree(question *bytes.Buffer, members map[string]TreeEntry) {
 	for name, m := range members {
-		kind := "blob"
-		switch m.Mode {
-		case ModeDir:
-			kind = "tree"
-		case ModeLink:
-			kind = "commit"
-		}
+		kind := cmp.Or(map[string]string{ModeDir: "tree", ModeLink: "commit"}[m.Mode], "blob")
 		fmt.Fprintf(question, "%s %s %s\t%s\x00", m.Mode, kind, m.ID, name)
 	}
 	question.WriteByte(0)
 }
 
-// ModeDir is a folder's mode in a tree.
-const ModeDir = "40000"
-
-// ModeLink is the mode of a repository inside.
-const ModeLink = "160000"
-
-// ModeSymlink is the mode of a symbolic link.
-const ModeSymlink = "120000"
+// Modes in trees of what is no file.
+const (
+	ModeDir     = "40000"
+	ModeLink    = "160000" // a repository inside
+	ModeSymlink = "120000" // a symbolic link
+)
