@@ -1,5 +1,5 @@
 // Package agentsock owns the line between a turn and the processes that its agent starts:
-// a socket of its own for each turn, over which `ralph signal`, `ralph mcp` and the
+// a socket that nobody else has during the turn, over which `ralph signal`, `ralph mcp` and the
 // command shims ask, signal and learn. It does not own what is answered, which is the
 // turn's, nor what those programs say to people. Without a turn, or with another turn's
 // nonce, nobody is heard: a line ends with its turn.
