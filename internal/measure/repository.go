@@ -25,6 +25,9 @@ type Place struct {
 	Settings Settings
 	Say      func(string)     // what is measured now
 	Now      func() time.Time // the clock
+	// Within is how long all of it may take, about: what has not begun after two thirds of that is
+	// left out.
+	Within time.Duration
 }
 
 // Agent is one that may be started.
@@ -63,7 +66,7 @@ type Task struct {
 // nothing could.
 func Measure(ctx context.Context, p Place) (*Report, error) {
 	begin := p.Now()
-	r := &rounds{now: p.Now, say: p.Say, until: begin.Add(allFigures)}
+	r := &rounds{now: p.Now, say: p.Say, until: begin.Add(p.Within * 2 / 3)}
 	report := &Report{Machine: Machine(), Load: Load()}
 	dir, err := scratch(p.Root)
 	if err != nil {
@@ -132,13 +135,13 @@ func sameDevice(a, b string) bool {
 
 // machine is what costs the same in every repository.
 func (b *copied) machine(ctx context.Context, r *rounds) {
-	r.take(ctx, "start", "start of a process (true)", 20, nil, command(b.procs, b.dir, b.env, "true"))
-	r.take(ctx, "start.git", "start of git (git --version)", 20, nil, command(b.procs, b.dir, b.env, "git", "--version"))
-	r.take(ctx, "start.ralph", "start of ralph (ralph version)", 20, nil, command(b.procs, b.dir, b.env, b.Self, "version"))
+	r.take(ctx, "start", "start of a process (true)", 20, nil, b.command(b.procs, b.dir, "true"))
+	r.take(ctx, "start.git", "start of git (git --version)", 20, nil, b.command(b.procs, b.dir, "git", "--version"))
+	r.take(ctx, "start.ralph", "start of ralph (ralph version)", 20, nil, b.command(b.procs, b.dir, b.Self, "version"))
 	if b.Boxed == nil {
 		r.skip(errors.New("no sandbox: sandbox.kind is off, or there is none on this system"), "start.sandbox", "start in the sandbox (true)")
 	} else {
-		r.take(ctx, "start.sandbox", "start in the sandbox (true)", 10, nil, command(b.Boxed, b.dir, b.env, "true"))
+		r.take(ctx, "start.sandbox", "start in the sandbox (true)", 10, nil, b.command(b.Boxed, b.dir, "true"))
 	}
 	r.take(ctx, "fsync", "a line on the disk (write and fsync)", 30, nil, fsync(b.dir))
 }
@@ -146,7 +149,7 @@ func (b *copied) machine(ctx context.Context, r *rounds) {
 // clone makes the copy, which has the objects of the repository and a work tree of its own.
 func (b *copied) clone(ctx context.Context, r *rounds) (files int, err error) {
 	// the place of the repository's own commands: its own environment, and nothing is written
-	head, err := output(ctx, b.procs, b.Root, b.env, "git", "-c", "safe.directory=*", "rev-parse", "--verify", "HEAD^{commit}")
+	head, err := b.output(ctx, b.procs, b.Root, "git", "-c", "safe.directory=*", "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil {
 		return 0, fmt.Errorf("there is no commit to measure with: %w", err)
 	}
@@ -159,7 +162,7 @@ func (b *copied) clone(ctx context.Context, r *rounds) (files int, err error) {
 		{"git", "-C", b.repo, "remote", "remove", "origin"},
 	}
 	for _, args := range steps {
-		if _, err := output(ctx, b.procs, b.dir, b.env, args...); err != nil {
+		if _, err := b.output(ctx, b.procs, b.dir, args...); err != nil {
 			return 0, err
 		}
 	}
@@ -167,13 +170,13 @@ func (b *copied) clone(ctx context.Context, r *rounds) (files int, err error) {
 	if f := r.figures[len(r.figures)-1]; f.Skipped != "" {
 		return 0, errors.New(f.Skipped)
 	}
-	list, err := output(ctx, b.procs, b.repo, b.env, "git", "ls-files", "-z")
+	list, err := b.output(ctx, b.procs, b.repo, "git", "ls-files", "-z")
 	return strings.Count(list, "\x00"), err
 }
 
 // run is a command in the copy.
 func (b *copied) run(args ...string) func(context.Context) error {
-	return command(b.procs, b.repo, b.env, args...)
+	return b.command(b.procs, b.repo, args...)
 }
 
 // changed is the file that is changed in the copy.

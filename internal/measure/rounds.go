@@ -22,15 +22,13 @@ type Figure struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// How long a figure may take, and all of them; what has not begun by then is skipped.
 const (
-	eachFigure = 2 * time.Second
-	allFigures = 40 * time.Second
-	oneCommand = 20 * time.Second
+	eachFigure = 2 * time.Second  // how long the rounds of a figure go on
+	oneCommand = 20 * time.Second // what a command may take at least
 )
 
 // errLate is that the time for all figures is over.
-var errLate = errors.New("out of time: the figures before it took it")
+var errLate = errors.New("out of time: the figures before it took it, --within gives more")
 
 // rounds takes figures one after the other.
 type rounds struct {
@@ -94,15 +92,16 @@ func of(figures []Figure, id string) (float64, bool) {
 }
 
 // command is a process that has to end well.
-func command(procs *proc.Runner, dir string, env []string, args ...string) func(context.Context) error {
+func (b *copied) command(procs *proc.Runner, dir string, args ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := output(ctx, procs, dir, env, args...)
+		_, err := b.output(ctx, procs, dir, args...)
 		return err
 	}
 }
 
-func output(ctx context.Context, procs *proc.Runner, dir string, env []string, args ...string) (string, error) {
-	out, said, res, err := procs.Output(ctx, proc.Command{Args: args, Dir: dir, Env: env, Timeout: oneCommand})
+func (b *copied) output(ctx context.Context, procs *proc.Runner, dir string, args ...string) (string, error) {
+	longest := max(oneCommand, b.Within/3)
+	out, said, res, err := procs.Output(ctx, proc.Command{Args: args, Dir: dir, Env: b.env, Timeout: longest})
 	what := filepath.Base(args[0])
 	if len(args) > 1 {
 		what += " " + args[1]
@@ -113,7 +112,7 @@ func output(ctx context.Context, procs *proc.Runner, dir string, env []string, a
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case res.Ended != proc.EndedSelf:
-		return "", fmt.Errorf("%s took longer than %s", what, oneCommand)
+		return "", fmt.Errorf("%s took longer than %s", what, longest)
 	case res.Code != 0:
 		text := strings.TrimSpace(string(said))
 		if text == "" {

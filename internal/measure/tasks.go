@@ -83,7 +83,11 @@ func (b *copied) whole(ctx context.Context, r *rounds, id, what string, few, mor
 		}
 		took[n] = d
 	}
-	each := max(0, Milliseconds(took[more]-took[few])/float64(more-few))
+	each := Milliseconds(took[more]-took[few]) / float64(more-few)
+	if each <= 0 {
+		r.skip(fmt.Errorf("%d tasks took no longer than %d: the machine is too busy to tell", more, few), id, what)
+		return 0
+	}
 	r.figures = append(r.figures, Figure{ID: id, What: what, Spread: Spread{each, each, each}, Runs: more - few})
 	return each
 }
@@ -113,7 +117,7 @@ func (b *copied) session(ctx context.Context, r *rounds, name string, n int, com
 		return 0, err
 	}
 	took := r.now().Sub(begin)
-	done, err := output(ctx, b.procs, b.repo, b.env, "git", "ls-tree", "--name-only", "HEAD", "ralph-bench/")
+	done, err := b.output(ctx, b.procs, b.repo, "git", "ls-tree", "--name-only", "HEAD", "ralph-bench/")
 	if err == nil && strings.Count(done, strings.ReplaceAll(name, "-", "")) != n {
 		err = fmt.Errorf("ralph %s did %d of %d tasks", command[0], strings.Count(done, strings.ReplaceAll(name, "-", "")), n)
 	}

@@ -21,6 +21,7 @@ import (
 // Bench is `ralph bench`.
 func Bench(env workspace.Env) *cobra.Command {
 	var asJSON bool
+	var within time.Duration
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure this machine and repository: git, worktrees, the disk, starts; what a task costs here", Args: cobra.NoArgs,
 		Long: `Measures, in less than a minute and without a model, what ralph has to do with here: starts
@@ -29,15 +30,22 @@ in a repository of this size, and whole tasks of ralph with an agent that only a
 a line. It says what a task costs beside its agent and its checks, and which settings would help.
 
 The repository is not changed: all happens in a copy in a temporary folder that shares its
-objects. Close what keeps the machine busy; figures of a busy one say little.`,
-		Example: "  ralph bench\n  ralph bench --json > before.json   # and once more after a change of settings",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runBench(cmd.Context(), env, asJSON) },
+objects. Close what keeps the machine busy; figures of a busy one say little. On a slow machine
+some figures find no time, which is said in their place: --within gives them more.`,
+		Example: "  ralph bench\n  ralph bench --within 5m            # a large repository, a slow disk\n  ralph bench --json > before.json   # and once more after a change of settings",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if within <= 0 {
+				return fmt.Errorf("--within is %s: give a time such as 5m", within)
+			}
+			return runBench(cmd.Context(), env, within, asJSON)
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().DurationVar(&within, "within", time.Minute, "how long to measure at most, about")
 	return cmd
 }
 
-func runBench(ctx context.Context, env workspace.Env, asJSON bool) error {
+func runBench(ctx context.Context, env workspace.Env, within time.Duration, asJSON bool) error {
 	root, err := workspace.FindRoot(env)
 	if err != nil {
 		return err
@@ -49,7 +57,7 @@ func runBench(ctx context.Context, env workspace.Env, asJSON bool) error {
 	}
 	parts := &bootstrap.Parts{Root: root, Config: settings, Procs: proc.NewRunner("")}
 	p := measure.Place{
-		Root: root, Self: env.Self, Path: proc.Getenv(env.Environ, "PATH"), Now: time.Now, Say: progress(env),
+		Root: root, Self: env.Self, Path: proc.Getenv(env.Environ, "PATH"), Now: time.Now, Say: progress(env), Within: within,
 		Settings: measure.Settings{Kind: settings.Sandbox.Kind, Sandbox: "off", Slots: workspace.SlotsOf(settings), Delay: settings.Task.Delay},
 	}
 	if err := parts.OpenSandbox(env); err != nil {
