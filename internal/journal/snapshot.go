@@ -5,34 +5,37 @@ import (
 	"encoding/json"
 	"runtime"
 	"slices"
-	"sync"
 
 	jsonv1 "github.com/go-json-experiment/json/v1"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ralph-loop/ralph"
 )
 
-// snapshot is the folded state at the end of a segment: the first line of its file. Version
-// and Shape are its key: only the build that folds and writes State in the very same way may
-// believe it. The tasks of the plan, which are most of it, are in the lines behind it, some in
-// each, so that they are read by all cores at once.
+// snapshot is the folded state at the end of a segment: the head of its file. Version and
+// Shape are its key: only the build that folds and writes State in the very same way may
+// believe it. Behind it is a line with the state, and then lines with some records each of the
+// inbox and of the plan, which are most of it, so that they are read by all cores at once.
 type snapshot struct {
-	Version int          `json:"version"` // ralph.FoldVersion
-	Shape   string       `json:"shape"`   // stateShape
-	State   *ralph.State `json:"state"`
-	Tasks   int          `json:"tasks,omitempty"`
+	Version int    `json:"version"` // ralph.FoldVersion
+	Shape   string `json:"shape"`   // stateShape
+	Specs   int    `json:"specs,omitempty"`
+	Tasks   int    `json:"tasks,omitempty"`
 	// Red are the tasks, by their place, whose red checks are their newest: written once.
 	Red []int `json:"red,omitempty"`
 }
 
-// tasksInLine is how many tasks a line of a snapshot has: enough for each core to have its
-// share of a plan of hundreds.
-const tasksInLine = 64
+// inLine is how many records a line of a snapshot has: enough for each core to have its
+// share of hundreds.
+const inLine = 64
+
+// linesOf is how many lines n records take.
+func linesOf(n int) int { return n/inLine + min(1, n%inLine) }
 
 func encodeSnapshot(s *ralph.State) ([]byte, error) {
-	head := snapshot{Version: ralph.FoldVersion, Shape: stateShape(), State: s.Clone(), Tasks: len(s.Plan.Tasks)}
-	tasks := slices.Clone(s.Plan.Tasks)
-	head.State.Plan.Tasks = nil
+	head := snapshot{Version: ralph.FoldVersion, Shape: stateShape(), Specs: len(s.Inbox), Tasks: len(s.Plan.Tasks)}
+	rest, tasks := s.Clone(), slices.Clone(s.Plan.Tasks)
+	rest.Inbox, rest.Plan.Tasks = nil, nil
 	for i, t := range tasks {
 		if t.Run.Red != nil && t.Run.Red == t.Run.Checks {
 			c := *t
@@ -40,14 +43,18 @@ func encodeSnapshot(s *ralph.State) ([]byte, error) {
 			tasks[i], head.Red = &c, append(head.Red, i)
 		}
 	}
-	var b bytes.Buffer
-	lines := json.NewEncoder(&b)
-	lines.SetEscapeHTML(false)
-	if err := lines.Encode(head); err != nil {
-		return nil, err
+	lines := []any{head, rest}
+	for chunk := range slices.Chunk(s.Inbox, inLine) {
+		lines = append(lines, chunk)
 	}
-	for chunk := range slices.Chunk(tasks, tasksInLine) {
-		if err := lines.Encode(chunk); err != nil {
+	for chunk := range slices.Chunk(tasks, inLine) {
+		lines = append(lines, chunk)
+	}
+	var b bytes.Buffer
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false)
+	for _, x := range lines {
+		if err := to.Encode(x); err != nil {
 			return nil, err
 		}
 	}
@@ -58,41 +65,40 @@ func encodeSnapshot(s *ralph.State) ([]byte, error) {
 // encoding/json, which also finds out how to write each type: that was a seventh of `ralph status`.
 func decodeSnapshot(b []byte) *ralph.State {
 	first, rest, _ := bytes.Cut(b, []byte("\n"))
+	var head snapshot
+	if jsonv1.Unmarshal(first, &head) != nil || head.Version != ralph.FoldVersion || head.Shape != stateShape() {
+		return nil
+	}
 	lines := bytes.Split(bytes.TrimSuffix(rest, []byte("\n")), []byte("\n"))
-	if len(rest) == 0 {
-		lines = nil
-	}
-	chunks := make([][]*ralph.Task, len(lines))
-	bad := make([]bool, len(lines))
-	var work sync.WaitGroup
-	next := make(chan int, len(lines))
-	for i := range lines {
-		next <- i
-	}
-	close(next)
-	for range min(runtime.GOMAXPROCS(0), len(lines)) {
-		work.Go(func() {
-			for i := range next {
-				bad[i] = jsonv1.Unmarshal(lines[i], &chunks[i]) != nil
-			}
-		})
-	}
-	var s snapshot
-	known := jsonv1.Unmarshal(first, &s) == nil && s.Version == ralph.FoldVersion && s.Shape == stateShape() && s.State != nil
-	work.Wait()
-	if !known || slices.Contains(bad, true) {
+	if min(head.Specs, head.Tasks) < 0 || len(lines) != 1+linesOf(head.Specs)+linesOf(head.Tasks) {
 		return nil
 	}
-	tasks := slices.Concat(chunks...)
-	if len(tasks) != s.Tasks || len(s.State.Plan.Tasks) > 0 {
+	specs, tasks := make([][]*ralph.Spec, linesOf(head.Specs)), make([][]*ralph.Task, linesOf(head.Tasks))
+	s := &ralph.State{}
+	into := []any{s}
+	for i := range specs {
+		into = append(into, &specs[i])
+	}
+	for i := range tasks {
+		into = append(into, &tasks[i])
+	}
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i, line := range lines {
+		work.Go(func() error { return jsonv1.Unmarshal(line, into[i]) })
+	}
+	if work.Wait() != nil {
 		return nil
 	}
-	for _, i := range s.Red {
-		if i < 0 || i >= len(tasks) || tasks[i] == nil {
+	s.Inbox, s.Plan.Tasks = slices.Concat(specs...), slices.Concat(tasks...)
+	if len(s.Inbox) != head.Specs || len(s.Plan.Tasks) != head.Tasks {
+		return nil
+	}
+	for _, i := range head.Red {
+		if i < 0 || i >= len(s.Plan.Tasks) || s.Plan.Tasks[i] == nil {
 			return nil
 		}
-		tasks[i].Run.Red = tasks[i].Run.Checks
+		s.Plan.Tasks[i].Run.Red = s.Plan.Tasks[i].Run.Checks
 	}
-	s.State.Plan.Tasks = tasks
-	return s.State
+	return s
 }

@@ -25,6 +25,7 @@ func TestSnapshotOfRedTasks(t *testing.T) {
 	id := func(i int) ralph.TaskID { return ralph.TaskID(fmt.Sprint("t-", i)) }
 	var plan, red []ralph.Fact
 	for i := range tasks {
+		plan = append(plan, ralph.SpecAdded{Spec: ralph.Spec{ID: ralph.SpecID(fmt.Sprint("q-", i)), File: fmt.Sprint(i, ".md"), Status: ralph.SpecPending}})
 		plan = append(plan, ralph.TaskAdded{Task: ralph.Task{ID: id(i), Name: "Add the login form", Status: ralph.TaskPending}})
 		red = append(red, ralph.ChecksRan{Task: id(i), Results: results})
 	}
@@ -51,7 +52,8 @@ func TestSnapshotOfRedTasks(t *testing.T) {
 	must(t, err)
 	lines := strings.SplitAfter(string(text), "\n")
 	for name, cut := range map[string]string{
-		"a line of tasks is missing": strings.Join(slices.Delete(slices.Clone(lines), 2, 3), ""),
+		"a line of tasks is missing": strings.Join(slices.Delete(slices.Clone(lines), 3, 4), ""),
+		"a line of specs is missing": strings.Join(slices.Delete(slices.Clone(lines), 2, 3), ""),
 		"the last line is cut":       string(text[:len(text)-100]),
 		"there are no lines":         lines[0],
 	} {
