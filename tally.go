@@ -146,10 +146,9 @@ func (s *State) OpenPhase(merged bool) (int, string) { return s.countedAnew().Op
 // Lend calls decide with the state as it is now, which decide neither keeps nor changes: so what comes next
 // needs no copy of the list of tasks, and has what is counted of it.
 func (s *State) Lend(decide func(*State) ([]Fact, error)) ([]Fact, error) {
-	was := s.shared
-	c := s.Clone()
-	s.shared, c.tally = was, s.tallied()
-	return decide(c)
+	c := *s
+	c.clone, c.shared, c.tally = true, true, s.tallied()
+	return decide(&c)
 }
 
 // put gives a task of the plan what a fact made of it. A list that a clone has is copied first.

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -55,6 +56,46 @@ func TestBestIsTheFirstThatIsReady(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is merged next are the first that have come, with what an agent has mended before all, as if all that
+// wait were put in order.
+func TestMergeQueueIsTheFirstThatCame(t *testing.T) {
+	states := []ralph.MergeState{ralph.MergeWaiting, ralph.MergeConflict, ralph.MergeRed, ralph.MergeMerged}
+	rapid.Check(t, func(rt *rapid.T) {
+		c := ralphtest.Settings()
+		c.Batch = rapid.IntRange(0, 4).Draw(rt, "batch")
+		var s ralph.State
+		taken := map[ralph.TaskID]bool{}
+		for i := range rapid.IntRange(0, 8).Draw(rt, "tasks") {
+			x := &ralph.Task{ID: ralph.TaskID(fmt.Sprint("t-", i)), Status: ralph.TaskDone}
+			x.Run.Queue.State = rapid.SampledFrom(states).Draw(rt, "state")
+			x.Run.Queue.Since = rapid.Int64Range(1, 5).Draw(rt, "since")
+			x.Run.Queue.ResolvedAt = rapid.SampledFrom([]string{"", "", "c0ffee"}).Draw(rt, "mended at")
+			x.Run.Queue.GaveUp = rapid.SampledFrom([]string{"", "it is complex"}).Draw(rt, "given up")
+			taken[x.ID] = rapid.IntRange(0, 5).Draw(rt, "taken") == 0
+			s.Plan.Tasks = append(s.Plan.Tasks, x)
+		}
+		want := slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(x *ralph.Task) bool {
+			return taken[x.ID] || policy.Resolvable(x, c) || x.Run.Queue.State == ralph.MergeMerged
+		})
+		mended := func(x *ralph.Task) bool { return x.Run.Queue.State == ralph.MergeWaiting && x.Run.Queue.ResolvedAt != "" }
+		slices.SortStableFunc(want, func(a, b *ralph.Task) int { return cmp.Compare(a.Run.Queue.Since, b.Run.Queue.Since) })
+		if i := slices.IndexFunc(want, mended); i > 0 {
+			want = slices.Concat(want[i:i+1], want[:i], want[i+1:])
+		}
+		want = want[:min(len(want), max(1, c.Batch))]
+		if got := policy.MergeQueue(&s, c, taken); !slices.Equal(got, want) {
+			rt.Fatalf("got %v, want %v", names(got), names(want))
+		}
+	})
+}
+
+func names(list []*ralph.Task) (ids []ralph.TaskID) {
+	for _, t := range list {
+		ids = append(ids, t.ID)
+	}
+	return ids
 }
 
 func drawTask(rt *rapid.T, i int) ralph.Task {

@@ -184,31 +184,34 @@ func beginMerge(s *ralph.State, members []ralph.TaskID, name string) Move {
 
 // mergeQueue are the done tasks whose work waits to be merged, in order of arrival; also those that
 // only a person can help to be merged. What an agent has mended goes before all: until it is
-// merged the next one is not mended, and behind a long queue it would be outdated again.
+// merged the next one is not mended, and behind a long queue it would be outdated again. Of a long
+// queue it is the beginning, as much as may be merged together: agents may be thousands ahead.
 func mergeQueue(s *ralph.State, c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
 	var waiting []*ralph.Task
+	var mended *ralph.Task
+	most := max(1, c.Batch)
+	before := func(t, of *ralph.Task) bool { return t.Run.Queue.Since < of.Run.Queue.Since }
 	for t := range s.InPlan(tally.Unmerged) {
-		if taken[t.ID] {
+		q := &t.Run.Queue
+		if taken[t.ID] || resolvable(t, c) {
 			continue
 		}
-		switch t.Run.Queue.State {
-		case ralph.MergeWaiting:
-			waiting = append(waiting, t)
-		case ralph.MergeConflict, ralph.MergeRed:
-			if !resolvable(t, c) {
-				waiting = append(waiting, t)
-			}
+		if q.State == ralph.MergeWaiting && q.ResolvedAt != "" && (mended == nil || before(t, mended)) {
+			mended = t
+		}
+		at := slices.IndexFunc(waiting, func(x *ralph.Task) bool { return before(t, x) })
+		if at < 0 {
+			at = len(waiting) // of those that came at the same time, the first of the plan is the first
+		}
+		if at < most {
+			waiting = slices.Insert(waiting, at, t)[:min(most, len(waiting)+1)]
 		}
 	}
-	slices.SortStableFunc(waiting, func(a, b *ralph.Task) int { return cmp.Compare(a.Run.Queue.Since, b.Run.Queue.Since) })
-	mended := func(t *ralph.Task) bool {
-		return t.Run.Queue.State == ralph.MergeWaiting && t.Run.Queue.ResolvedAt != ""
+	if mended != nil {
+		waiting = slices.DeleteFunc(waiting, func(t *ralph.Task) bool { return t == mended })
+		waiting = slices.Insert(waiting, 0, mended)
 	}
-	if i := slices.IndexFunc(waiting, mended); i > 0 {
-		first := waiting[i]
-		waiting = slices.Insert(slices.Delete(waiting, i, i+1), 0, first)
-	}
-	return waiting
+	return waiting[:min(most, len(waiting))]
 }
 
 // batchSize is how many of the queue are merged and checked together. A task that
