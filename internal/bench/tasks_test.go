@@ -110,7 +110,7 @@ func runPair(tb testing.TB, bin, least string, n int, ralphFirst bool) pair {
 			p.boxed, _ = b.run(b.tool+"/limit", strconv.Itoa(n))
 			b.commits(n)
 			b = taskBox(tb, bin, n)
-			p.least, _ = b.run(append([]string{least, strconv.Itoa(n), strconv.Itoa(journalSyncs)}, b.kept(b.tool+"/agent")...)...)
+			p.least, _ = b.run(b.least(least, n)...)
 			b.commits(n)
 		}
 	}
@@ -130,6 +130,11 @@ func runPair(tb testing.TB, bin, least string, n int, ralphFirst bool) pair {
 		ralph()
 	}
 	return p
+}
+
+// least is the call of the program that does n tasks with as little as ralph's promises allow.
+func (b *sandboxRepo) least(program string, n int) []string {
+	return append([]string{program, strconv.Itoa(n), strconv.Itoa(journalSyncs)}, b.kept(b.tool+"/agent")...)
 }
 
 // benchTasks is the price of the orchestrator: n tasks of 1 ms, a commit each.
@@ -164,6 +169,15 @@ func benchTasks(b *testing.B, bin string, n, pairs int, t *table) {
 		}
 		t.goal(what+": added per task", fmt.Sprintf("%.2f ms (floor %.1f, ralph %.1f)", added.Median, floor.Median/float64(n), own.Median/float64(n)), "at most 2.5 ms", added.Median <= 2.5)
 		t.goal(what+": memory of the engine", fmt.Sprintf("%.0f MiB of its own, and %.0f MiB of the program's file", private, mapped), "at most 12 MiB of its own", private <= 12)
+		box := taskBox(b, bin, n)
+		box.env = append(box.env, "GOGC=100")
+		usual, _ := box.mostHeld(bin, "construct", "w.md")
+		t.add(what+": the same with garbage collected as in any Go program (GOGC=100)", fmt.Sprintf("%.0f MiB of its own", usual))
+		if ralphtest.Bubblewrap() {
+			box = taskBox(b, bin, n)
+			limit, _ := box.mostHeld(box.least(least, n)...)
+			t.add(what+": the same of the program that is the limit", fmt.Sprintf("%.0f MiB of its own", limit))
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
-// Least does the tasks of a checkout with as little as ralph's promises allow, one after the other: a
-// folder of shims, the agent in its box, `git add`, `git commit`, and a journal that is on the
-// disk before and after each. It decides nothing, checks nothing and cannot be stopped: what no
+// Least does the tasks of a checkout with as little as ralph's promises allow, one after the other: the
+// agent in its box, `git add`, `git commit`, and a journal that is on the disk before and after each. The
+// folder of shims is made once. It decides nothing, checks nothing and cannot be stopped: what no
 // orchestrator with these promises can be below.
 //
 //	least <n> <writes of the journal> <word of the box or program> ...
@@ -30,25 +30,25 @@ func main() {
 		must(err)
 		must(journal.Sync())
 	}
+	dir := "../tool/least"
+	must(os.Mkdir(dir, 0o700))
+	shared := filepath.Join(dir, "ask")
+	must(os.WriteFile(shared, []byte("#!/bin/sh\n"), 0o700))
+	for k := range shims + hooks {
+		must(os.Link(shared, filepath.Join(dir, strconv.Itoa(k))))
+	}
 	for i := range n {
-		dir := fmt.Sprintf("../tool/least-%d", i)
-		must(os.Mkdir(dir, 0o700))
-		shared := filepath.Join(dir, "ask")
-		must(os.WriteFile(shared, []byte("#!/bin/sh\n"), 0o700))
-		for k := range shims + hooks {
-			must(os.Link(shared, filepath.Join(dir, strconv.Itoa(k))))
-		}
 		for range writes / 2 {
 			note()
 		}
 		run(i, os.Args[3:]...)
-		must(os.RemoveAll(dir))
 		run(i, "git", "add", "-A")
 		run(i, "git", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit", "-q", "-m", fmt.Sprint("task ", i))
 		for range writes - writes/2 {
 			note()
 		}
 	}
+	must(os.RemoveAll(dir))
 }
 
 func run(task int, args ...string) {
