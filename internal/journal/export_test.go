@@ -1,10 +1,6 @@
 package journal
 
-import (
-	"reflect"
-
-	"github.com/ralph-loop/ralph"
-)
+import "github.com/ralph-loop/ralph"
 
 // WithoutFlock makes the journal see a file system whose locks are not heard of
 // elsewhere, such as a network mount with local locks or a folder that is synced.
@@ -13,11 +9,8 @@ func WithoutFlock(j *File) { j.flock = func(int, int) error { return nil } }
 // WithFlock makes every lock end with err.
 func WithFlock(j *File, err error) { j.flock = func(int, int) error { return err } }
 
-// Shape names how a type is written.
-func Shape(t reflect.Type) string { return shape(t) }
-
 // StateShape names how State is written.
-func StateShape() string { return stateShape() }
+const StateShape = stateShape
 
 // EncodeSnapshot is the text of a snapshot.
 func EncodeSnapshot(s *ralph.State) ([]byte, error) { return encodeSnapshot(s) }

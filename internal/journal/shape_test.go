@@ -1,11 +1,16 @@
 package journal_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,11 +95,32 @@ func TestSnapshotOfAnotherBuild(t *testing.T) {
 			}
 			head, _, _ := strings.Cut(read(t, root, snapshot), "\n")
 			must(t, json.Unmarshal([]byte(head), &s))
-			if s["version"] != float64(ralph.FoldVersion) || s["shape"] != journal.StateShape() {
+			if s["version"] != float64(ralph.FoldVersion) || s["shape"] != journal.StateShape {
 				t.Errorf("after a write the snapshot is of version %v and shape %v", s["version"], s["shape"])
 			}
 			sameState(t, j.State(), open(t, opt).State())
 		})
+	}
+}
+
+var anew = flag.Bool("update", false, "write the shape of State into shape.go")
+
+// F-06: the shape in a snapshot's key is that of State as it is.
+func TestShapeOfState(t *testing.T) {
+	t.Parallel()
+	is := shape(reflect.TypeFor[ralph.State]())
+	if *anew {
+		text, err := os.ReadFile("shape.go")
+		must(t, err)
+		before, _, found := strings.Cut(string(text), "const stateShape = ")
+		if !found {
+			t.Fatal("shape.go has no place for it")
+		}
+		must(t, os.WriteFile("shape.go", fmt.Appendf(nil, "%sconst stateShape = %q\n", before, is), 0o644))
+		t.Skip("written; the next run compares")
+	}
+	if is != journal.StateShape {
+		t.Errorf("State has the shape %s, shape.go says %s: run `go generate ./internal/journal`", is, journal.StateShape)
 	}
 }
 
@@ -124,8 +150,8 @@ func TestShape(t *testing.T) {
 		Any  func() (any, T)   `json:"-"`
 		Self *struct{ X [2]T } `json:"self"`
 	}
-	base := journal.Shape(reflect.TypeFor[of[leaf]]())
-	if again := journal.Shape(reflect.TypeFor[of[leaf]]()); again != base {
+	base := shape(reflect.TypeFor[of[leaf]]())
+	if again := shape(reflect.TypeFor[of[leaf]]()); again != base {
 		t.Errorf("the shape of one type is %s, then %s", base, again)
 	}
 	for name, other := range map[string]reflect.Type{
@@ -133,7 +159,7 @@ func TestShape(t *testing.T) {
 		"another field": reflect.TypeFor[of[longLeaf]](),
 		"another tag":   reflect.TypeFor[of[emptyLeaf]](),
 	} {
-		if journal.Shape(other) == base {
+		if shape(other) == base {
 			t.Errorf("%s deep inside: the same shape", name)
 		}
 	}
@@ -144,7 +170,7 @@ func TestShape(t *testing.T) {
 	type alone struct {
 		A int `json:"a"`
 	}
-	if journal.Shape(reflect.TypeFor[kept]()) != journal.Shape(reflect.TypeFor[alone]()) {
+	if shape(reflect.TypeFor[kept]()) != shape(reflect.TypeFor[alone]()) {
 		t.Error("a field that is not written changes the shape")
 	}
 }
@@ -154,4 +180,43 @@ func segments(t *testing.T, root string) []string {
 	found, err := filepath.Glob(filepath.Join(root, "ralph/.state/journal-*.jsonl"))
 	must(t, err)
 	return found
+}
+
+// shape is a name for how a type is written as JSON: its fields with their types and
+// tags, at any depth.
+func shape(t reflect.Type) string {
+	sum := sha256.Sum256(describe(make([]byte, 0, 32<<10), t, map[reflect.Type]bool{}))
+	return hex.EncodeToString(sum[:16])
+}
+
+// describe adds the words on a type to b.
+func describe(b []byte, t reflect.Type, seen map[reflect.Type]bool) []byte {
+	b = append(append(b, t.Kind().String()...), '(')
+	switch t.Kind() {
+	case reflect.Struct:
+		if seen[t] {
+			b = append(b, t.String()...)
+			break
+		}
+		seen[t] = true
+		for i := range t.NumField() {
+			f := t.Field(i)
+			tag := f.Tag.Get("json")
+			if tag == "-" || !f.IsExported() && !f.Anonymous {
+				continue
+			}
+			b = append(append(b, f.Name...), ' ')
+			b = append(strconv.AppendQuote(b, tag), ' ')
+			b = describe(b, f.Type, seen)
+		}
+	case reflect.Map:
+		b = describe(b, t.Key(), seen)
+		b = describe(b, t.Elem(), seen)
+	case reflect.Array:
+		b = append(strconv.AppendInt(b, int64(t.Len()), 10), ' ')
+		b = describe(b, t.Elem(), seen)
+	case reflect.Pointer, reflect.Slice:
+		b = describe(b, t.Elem(), seen)
+	}
+	return append(b, ')')
 }

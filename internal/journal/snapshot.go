@@ -33,7 +33,7 @@ const inLine = 64
 func linesOf(n int) int { return n/inLine + min(1, n%inLine) }
 
 func encodeSnapshot(s *ralph.State) ([]byte, error) {
-	head := snapshot{Version: ralph.FoldVersion, Shape: stateShape(), Specs: len(s.Inbox), Tasks: len(s.Plan.Tasks)}
+	head := snapshot{Version: ralph.FoldVersion, Shape: stateShape, Specs: len(s.Inbox), Tasks: len(s.Plan.Tasks)}
 	rest, tasks := s.Clone(), slices.Clone(s.Plan.Tasks)
 	rest.Inbox, rest.Plan.Tasks = nil, nil
 	for i, t := range tasks {
@@ -66,7 +66,7 @@ func encodeSnapshot(s *ralph.State) ([]byte, error) {
 func decodeSnapshot(b []byte) *ralph.State {
 	first, rest, _ := bytes.Cut(b, []byte("\n"))
 	var head snapshot
-	if jsonv1.Unmarshal(first, &head) != nil || head.Version != ralph.FoldVersion || head.Shape != stateShape() {
+	if jsonv1.Unmarshal(first, &head) != nil || head.Version != ralph.FoldVersion || head.Shape != stateShape {
 		return nil
 	}
 	lines := bytes.Split(bytes.TrimSuffix(rest, []byte("\n")), []byte("\n"))

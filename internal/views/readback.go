@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,16 +169,16 @@ func (f *viewFile) changed(begins bool, render func() string) (text, base string
 	if err == nil && f.sawLast(info) {
 		return "", "", false, nil
 	}
+	if f.shown && err == nil && !begins && f.isBase(info.Size()) {
+		f.seen = info
+		return "", "", false, nil // whether it is to be written anew is nothing to a reader, which never writes it
+	}
 	b, err := os.ReadFile(f.path)
 	missing := errors.Is(err, os.ErrNotExist)
 	if err != nil && !missing {
 		return "", "", false, fmt.Errorf("read %s: %w", f.name, err)
 	}
 	baseText, err := os.ReadFile(f.base)
-	if f.shown && err == nil && !missing && !begins && bytes.Equal(b, baseText) {
-		f.seen, f.text = info, string(b)
-		return "", "", false, nil // whether it is to be written anew is nothing to a reader
-	}
 	now := render()
 	switch {
 	case begins, errors.Is(err, os.ErrNotExist):
@@ -196,6 +197,38 @@ func (f *viewFile) changed(begins bool, render func() string) (text, base string
 	f.edited = f.text != string(baseText)
 	return f.text, string(baseText), f.edited, nil
 }
+
+// isBase reports whether the view, of some bytes, is what ralph has written. It holds little of them at a time:
+// each `ralph status` asks, and new memory is most of what reading costs.
+func (f *viewFile) isBase(size int64) bool {
+	view, err := os.Open(f.path)
+	if err != nil {
+		return false
+	}
+	defer view.Close()
+	base, err := os.Open(f.base)
+	if err != nil {
+		return false
+	}
+	defer base.Close()
+	if info, err := base.Stat(); err != nil || info.Size() != size {
+		return false
+	}
+	var a, b [8 << 10]byte
+	for {
+		n, errA := io.ReadFull(view, a[:])
+		m, errB := io.ReadFull(base, b[:])
+		switch {
+		case !bytes.Equal(a[:n], b[:m]):
+			return false
+		case errA != nil || errB != nil:
+			return ended(errA) && ended(errB)
+		}
+	}
+}
+
+// ended reports whether a file was read to its end.
+func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
 // older is what comes of a file that was put back as it once was. It is not written over
 // by itself: whoever put it aside for a moment (git stash) could not bring it back then.
