@@ -136,7 +136,7 @@ func tables() map[string][]string {
 			"testdata/lean/main.go", "testdata/least/main.go", "testdata/asker/main.go", "testdata/hearer/main.go",
 		),
 		"drivers": append(shared, "drivers_test.go"), "dashboard": append(shared, "dashboard_test.go"), "threads": append(shared, "threads_test.go"),
-		"scale":  append(shared, "scale_test.go", "parallel_test.go", "tasks_test.go", "testdata/floor/main.go", "testdata/lean/main.go"),
+		"scale":  append(shared, "scale_test.go", "parallel_test.go", "tasks_test.go", "testdata/floor/main.go", "testdata/lean/main.go", "testdata/history/main.go"),
 		"fleet":  append(shared, "fleet_test.go", "testdata/way/main.go"),
 		"screen": append(shared, "screen_linux_test.go", "testdata/chatter/main.go"),
 	}

@@ -19,6 +19,17 @@ func (c crowd) String() string {
 	return fmt.Sprintf("%d tasks, %d slots, %d files", c.tasks, c.slots, c.files)
 }
 
+// past is a long history: a repository whose objects others have, and its last commit. nil is none.
+type past struct{ what, repo, tip string }
+
+// has gives a repository without a commit that history.
+func (p *past) has(b *sandboxRepo) {
+	if p != nil {
+		b.write(".git/objects/info/alternates", p.repo+"/objects\n", 0o644)
+		b.git("update-ref", "refs/heads/main", p.tip)
+	}
+}
+
 // buildFloor makes the program that ralph is measured against.
 func buildFloor(tb testing.TB) string { return buildTool(tb, "floor") }
 
@@ -37,7 +48,10 @@ func buildTool(tb testing.TB, name string) string {
 
 // crowdBox makes a repository with independent tasks, each of which appends to a
 // file of its own.
-func crowdBox(tb testing.TB, bin string, c crowd) *sandboxRepo {
+func crowdBox(tb testing.TB, bin string, c crowd) *sandboxRepo { return crowdAfter(tb, bin, c, nil) }
+
+func crowdAfter(tb testing.TB, bin string, c crowd, before *past) *sandboxRepo {
+	tb.Helper()
 	b := newBox(tb, bin)
 	for i := range c.files {
 		b.write(fmt.Sprintf("src/t-%d/t-%d", (1000+i)/1000, 1000+i), strings.Repeat("one line of many\n", 20), 0o644)
@@ -50,6 +64,7 @@ echo '<ralph>COMPLETE</ralph>'
 	// The pause between two tasks of a slot is no work, and the floor has none.
 	b.setUp("exec", agent, fmt.Sprintf("parallel=%d", c.slots), "task.delay=0s")
 	b.write("ralph/specs/w.md", "# W\n\nAppend a line to each file.\n", 0o644)
+	before.has(b)
 	b.git("add", "-A")
 	b.git("commit", "-q", "-m", "start")
 	b.git("tag", "start")
@@ -80,11 +95,11 @@ func (b *sandboxRepo) merged(c crowd) {
 }
 
 // crowdPair measures both, each in a fresh repository.
-func crowdPair(tb testing.TB, bin, floor, lean string, c crowd, ralphFirst bool) pair {
+func crowdPair(tb testing.TB, bin, floor, lean string, c crowd, before *past, ralphFirst bool) pair {
 	tb.Helper()
 	var p pair
 	by := func(tool string) (used cost) {
-		b := crowdBox(tb, bin, c)
+		b := crowdAfter(tb, bin, c, before)
 		used, _ = b.run(tool, strconv.Itoa(c.tasks), strconv.Itoa(c.slots), b.tool+"/agent")
 		b.merged(c)
 		return used
@@ -96,7 +111,7 @@ func crowdPair(tb testing.TB, bin, floor, lean string, c crowd, ralphFirst bool)
 		}
 	}
 	ours := func() {
-		b := crowdBox(tb, bin, c)
+		b := crowdAfter(tb, bin, c, before)
 		p.ralph, _ = b.run(bin, "autopilot")
 		b.merged(c)
 	}
@@ -112,11 +127,19 @@ func crowdPair(tb testing.TB, bin, floor, lean string, c crowd, ralphFirst bool)
 
 // benchCrowd is the price of the orchestrator in parallel (W2).
 func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
+	benchCrowdAfter(b, bin, c, nil, pairs, t)
+}
+
+func benchCrowdAfter(b *testing.B, bin string, c crowd, before *past, pairs int, t *table) {
+	what := c.String()
+	if before != nil {
+		what += ", " + before.what
+	}
 	floor, lean := buildFloor(b), buildTool(b, "lean")
 	for b.Loop() {
 		var list []pair
 		for i := range pairs {
-			list = append(list, crowdPair(b, bin, floor, lean, c, i%2 == 1))
+			list = append(list, crowdPair(b, bin, floor, lean, c, before, i%2 == 1))
 		}
 		wall := spreadOf(list, func(p pair) float64 { return float64(p.ralph.wall) / float64(p.floor.wall) })
 		cpu := spreadOf(list, func(p pair) float64 { return float64(p.ralph.cpu) / float64(p.floor.cpu) })
@@ -125,13 +148,13 @@ func benchCrowd(b *testing.B, bin string, c crowd, pairs int, t *table) {
 		b.ReportMetric(wall.Median, "x-floor-wall")
 		b.ReportMetric(cpu.Median, "x-floor-cpu")
 		const goal = 0.6
-		t.goal(c.String()+": wall / floor", wall.String(), fmt.Sprintf("at most %.1f", goal), wall.Median <= goal)
+		t.goal(what+": wall / floor", wall.String(), fmt.Sprintf("at most %.1f", goal), wall.Median <= goal)
 		if ralphtest.Bubblewrap() {
 			least := spreadOf(list, func(p pair) float64 { return float64(p.least.wall) / float64(p.floor.wall) })
-			t.add(c.String()+": the limit, a program that does it with as little as git allows and each agent in the least box, wall / floor", least.String())
+			t.add(what+": the limit, a program that does it with as little as git allows and each agent in the least box, wall / floor", least.String())
 		}
-		t.add(c.String()+": cpu / floor", cpu.String())
-		t.add(c.String()+": a task", fmt.Sprintf("%.1f ms (floor %.1f)", own.Median/float64(c.tasks), theirs.Median/float64(c.tasks)))
+		t.add(what+": cpu / floor", cpu.String())
+		t.add(what+": a task", fmt.Sprintf("%.1f ms (floor %.1f)", own.Median/float64(c.tasks), theirs.Median/float64(c.tasks)))
 	}
 }
 

@@ -3,9 +3,14 @@ package bench
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
@@ -21,6 +26,7 @@ func BenchmarkScale(b *testing.B) {
 	b.Run("tasks", func(b *testing.B) { benchManyTasks(b, t) })
 	b.Run("open", func(b *testing.B) { benchOpen(b, t) })
 	b.Run("files", func(b *testing.B) { benchCrowd(b, build(b), size(crowd{4, 2, 200_000}, crowd{2, 2, 50}), 1, t) })
+	b.Run("history", func(b *testing.B) { benchHistory(b, t) })
 	t.print(b)
 }
 
@@ -113,4 +119,28 @@ func benchOpen(b *testing.B, t *table) {
 		open := spreadOf(took, func(x float64) float64 { return x })
 		t.goal(fmt.Sprintf("opening a journal of %d facts, %d specs", facts, specs), fmt.Sprintf("%.1f ms [%.1f-%.1f]", open.Median, open.Min, open.Max), "at most 15 ms", open.Median <= 15)
 	}
+}
+
+// benchHistory is what tasks cost in a repository whose history is large: git finds each object among
+// three million, and nothing of ralph's may walk over them.
+func benchHistory(b *testing.B, t *table) {
+	bytes, what := size(20<<30, 1<<20), size("20 GB of history", "a history")
+	dir := b.TempDir() // on a disk: it is more than memory has
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		b.Fatal(err)
+	}
+	if free := disk.Bavail * uint64(disk.Bsize); free < uint64(bytes)*5/4 {
+		t.add(what, "not measured: no room on the disk")
+		return
+	}
+	box := newBox(b, "")
+	repo := filepath.Join(dir, "repo")
+	_, tip := box.run(buildTool(b, "history"), repo, strconv.Itoa(bytes))
+	bin := build(b)
+	work := size(crowd{16, 4, 100}, crowd{2, 2, 50})
+	b.Run("none", func(b *testing.B) { benchCrowd(b, bin, work, size(3, 1), t) })
+	b.Run("long", func(b *testing.B) {
+		benchCrowdAfter(b, bin, work, &past{what, repo, strings.TrimSpace(tip)}, size(3, 1), t)
+	})
 }
