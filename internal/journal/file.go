@@ -541,9 +541,9 @@ func (j *File) cutTornTail() error {
 // costs one write. A crash before that is mended by the next open.
 func (j *File) flushLater() {
 	if j.dirty == nil {
-		// A long plan on a slow disk takes its time: writing it may take a tenth
+		// A long plan on a slow disk takes its time: writing it may take a twentieth
 		// of the run, not more.
-		delay := min(max(planDelay, 9*j.planTook), maxPlanDelay)
+		delay := min(max(planDelay, 19*j.planTook), maxPlanDelay)
 		j.dirty = time.AfterFunc(delay, func() { _ = j.Flush() })
 	}
 }

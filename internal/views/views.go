@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -36,8 +37,8 @@ type Views struct {
 	inbox, plan         viewFile
 	newID               func(prefix string) string
 	redact              func(ralph.Fact) ralph.Fact // nil: nothing is secret
-	specLines           map[*ralph.Spec]string      // of inbox.jsonl, for the next time
-	taskLines           map[*ralph.Task]string      // of plan.jsonl
+	specLines           written[ralph.Spec]         // of inbox.jsonl, for the next time
+	taskLines           written[ralph.Task]         // of plan.jsonl
 	Tolerant            bool                        // an engine works: a view that cannot be read ends nothing
 	sessionLater        bool                        // session.json is to be written together with plan.jsonl
 }
@@ -171,7 +172,6 @@ func (v *Views) writeRecords(f *viewFile, text string) error {
 	if err == nil && !f.sawLast(info) { // saved by a person since readBack: the next Update reads it first
 		return nil
 	}
-	old, err := os.ReadFile(f.path)
 	if err != nil && !missing {
 		return fmt.Errorf("write %s: %w", f.name, err)
 	}
@@ -179,7 +179,7 @@ func (v *Views) writeRecords(f *viewFile, text string) error {
 		f.stale = false
 		return f.remember(nil, text)
 	}
-	if missing || string(old) != text {
+	if !says(f.path, text) {
 		if info, err = WriteAtomic(f.path, []byte(text), 0o644, true); err != nil {
 			return fmt.Errorf("write %s: %w", f.name, err)
 		}
@@ -195,13 +195,23 @@ func (v *Views) writeRecords(f *viewFile, text string) error {
 // remember keeps what the view says and how it looks, to notice edits by.
 func (f *viewFile) remember(info os.FileInfo, text string) error {
 	f.seen = info
-	if base, err := os.ReadFile(f.base); string(base) == text && (err == nil || text == "") {
+	if says(f.base, text) {
 		return nil
 	}
 	if _, err := WriteAtomic(f.base, []byte(text), 0o600, true); err != nil {
 		return fmt.Errorf("write %s: %w", f.base, err)
 	}
 	return nil
+}
+
+// says reports whether a file has that text; one that is not there has none. It is read only where it is as long.
+func says(path, text string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() != int64(len(text)) {
+		return errors.Is(err, os.ErrNotExist) && text == ""
+	}
+	is, err := os.ReadFile(path)
+	return err == nil && string(is) == text
 }
 
 // WriteAtomic replaces a file by rename and returns how the new one looks. mode
@@ -265,21 +275,35 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// renderInbox and renderPlan keep the lines they made: what changes gets a new
-// pointer (State.Apply), so of a thousand records only those are written anew.
-func (v *Views) renderInbox(s *ralph.State) string {
-	var b strings.Builder
-	lines := make(map[*ralph.Spec]string, len(s.Inbox))
-	for _, x := range s.Inbox {
-		text, ok := v.specLines[x]
-		if !ok {
-			text = specLine(x)
+// written are the lines of records, in their order, as they were made last. What changes gets a new
+// pointer (State.Apply), so of a thousand records only those are written anew, and those behind one
+// that was put in or taken out.
+type written[T any] []struct {
+	of   *T
+	line string
+}
+
+// add writes the lines of a list.
+func (w *written[T]) add(b *strings.Builder, list []*T, line func(*T) string) {
+	lines, size := slices.Grow((*w)[:0], len(list))[:len(list)], 0
+	for i, x := range list {
+		if lines[i].of != x {
+			lines[i].of, lines[i].line = x, line(x)
 		}
-		lines[x] = text
-		b.WriteString(text)
+		size += len(lines[i].line) + 1
+	}
+	clear(lines[len(list):cap(lines)])
+	*w = lines
+	b.Grow(size)
+	for _, x := range lines {
+		b.WriteString(x.line)
 		b.WriteByte('\n')
 	}
-	v.specLines = lines
+}
+
+func (v *Views) renderInbox(s *ralph.State) string {
+	var b strings.Builder
+	v.specLines.add(&b, s.Inbox, specLine)
 	return b.String()
 }
 
@@ -295,16 +319,7 @@ func (v *Views) renderPlan(s *ralph.State) string {
 	if s.Plan.File != "" {
 		line(encodeRecord([]member{{"t", "spec"}, {"spec", s.Plan.File}}, ""))
 	}
-	lines := make(map[*ralph.Task]string, len(s.Plan.Tasks))
-	for _, t := range s.Plan.Tasks {
-		text, ok := v.taskLines[t]
-		if !ok {
-			text = taskLine(t)
-		}
-		lines[t] = text
-		line(text)
-	}
-	v.taskLines = lines
+	v.taskLines.add(&b, s.Plan.Tasks, taskLine)
 	for _, i := range s.Plan.Issues {
 		line(issueLine(i))
 	}
