@@ -73,13 +73,15 @@ func decodeSnapshot(b []byte) *ralph.State {
 	if min(head.Specs, head.Tasks) < 0 || len(lines) != 1+linesOf(head.Specs)+linesOf(head.Tasks) {
 		return nil
 	}
-	specs, tasks := make([][]*ralph.Spec, linesOf(head.Specs)), make([][]*ralph.Task, linesOf(head.Tasks))
+	specs, tasks := make([][]ralph.Spec, linesOf(head.Specs)), make([][]ralph.Task, linesOf(head.Tasks))
 	s := &ralph.State{}
 	into := []any{s}
 	for i := range specs {
+		specs[i] = make([]ralph.Spec, 0, inLine)
 		into = append(into, &specs[i])
 	}
 	for i := range tasks {
+		tasks[i] = make([]ralph.Task, 0, inLine)
 		into = append(into, &tasks[i])
 	}
 	var work errgroup.Group
@@ -90,15 +92,26 @@ func decodeSnapshot(b []byte) *ralph.State {
 	if work.Wait() != nil {
 		return nil
 	}
-	s.Inbox, s.Plan.Tasks = slices.Concat(specs...), slices.Concat(tasks...)
+	s.Inbox, s.Plan.Tasks = pointers(specs), pointers(tasks)
 	if len(s.Inbox) != head.Specs || len(s.Plan.Tasks) != head.Tasks {
 		return nil
 	}
 	for _, i := range head.Red {
-		if i < 0 || i >= len(s.Plan.Tasks) || s.Plan.Tasks[i] == nil {
+		if i < 0 || i >= len(s.Plan.Tasks) {
 			return nil
 		}
 		s.Plan.Tasks[i].Run.Red = s.Plan.Tasks[i].Run.Checks
 	}
 	return s
+}
+
+// pointers are those of records that lie beside each other, line by line: new memory is most of what reading
+// them costs.
+func pointers[T any](lines [][]T) (out []*T) {
+	for _, line := range lines {
+		for i := range line {
+			out = append(out, &line[i])
+		}
+	}
+	return out
 }
