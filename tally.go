@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -42,7 +43,7 @@ func (t *Task) Weight() Weight {
 }
 
 func (t *Task) item() tally.Item[TaskID, Weight] {
-	return tally.Item[TaskID, Weight]{ID: t.ID, Parent: t.Parent, Deps: t.Deps, Phase: t.Phase, Marks: t.marks(), Weight: t.Weight()}
+	return tally.Item[TaskID, Weight]{ID: t.ID, Parent: t.Parent, Deps: t.Deps, Phase: t.Phase, Marks: t.marks(), Weight: t.Weight(), Arrived: t.Run.Queue.Since}
 }
 
 func (t *Task) marks() tally.Marks {
@@ -54,7 +55,9 @@ func (t *Task) marks() tally.Marks {
 	case TaskActive:
 		m = m.With(tally.Active, true)
 	case TaskDone:
-		m = m.With(tally.Done, true).With(tally.Unmerged, t.Unmerged()).With(tally.Torn, r.Queue.State == MergeConflict || r.Queue.State == MergeRed)
+		q := &r.Queue
+		m = m.With(tally.Done, true).With(tally.Unmerged, t.Unmerged()).With(tally.Torn, q.State == MergeConflict || q.State == MergeRed)
+		m = m.With(tally.Mended, q.State == MergeWaiting && q.ResolvedAt != "")
 	case TaskFailed:
 		m = m.With(tally.Failed, true)
 	case TaskTimeout:
@@ -133,6 +136,24 @@ func (s *State) InPlan(m tally.Mark) iter.Seq[*Task] {
 			}
 		}
 	}
+}
+
+// Arrivals yields the done tasks of the plan whose work is on the way to be merged, in the order in which they came.
+func (s *State) Arrivals() iter.Seq[*Task] {
+	if y := s.tallied(); y != nil {
+		if places, ok := y.Arrivals(); ok {
+			return func(yield func(*Task) bool) {
+				for i := range places {
+					if !yield(s.Plan.Tasks[i]) {
+						return
+					}
+				}
+			}
+		}
+	}
+	return slices.Values(slices.SortedStableFunc(s.InPlan(tally.Unmerged), func(a, b *Task) int {
+		return cmp.Compare(a.Run.Queue.Since, b.Run.Queue.Since)
+	}))
 }
 
 // Ranked yields the pending tasks of the plan by their ranks, in no order of these, each with the places in the

@@ -21,6 +21,7 @@ type looked struct {
 	Marked       map[tally.Mark][]ralph.TaskID
 	Open, Merged string
 	Ranked       map[tally.Rank[ralph.Weight]][]int
+	Arrived      []ralph.TaskID
 }
 
 // walk looks at every task.
@@ -49,6 +50,9 @@ func walk(s *ralph.State) looked {
 			r := rankOf(s, t, place(t))
 			w.Ranked[r] = append(w.Ranked[r], i)
 		}
+	}
+	for t := range plain(s).Arrivals() {
+		w.Arrived = append(w.Arrived, t.ID)
 	}
 	w.Progress = progressOf(s, place)
 	return w
@@ -125,6 +129,9 @@ func ask(s *ralph.State) looked {
 	}
 	for r, places := range s.Ranked() {
 		w.Ranked[r] = slices.AppendSeq(w.Ranked[r], places.All())
+	}
+	for t := range s.Arrivals() {
+		w.Arrived = append(w.Arrived, t.ID)
 	}
 	return w
 }

@@ -79,7 +79,9 @@ func TestMergeQueueIsTheFirstThatCame(t *testing.T) {
 		want := slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(x *ralph.Task) bool {
 			return taken[x.ID] || policy.Resolvable(x, c) || x.Run.Queue.State == ralph.MergeMerged
 		})
-		mended := func(x *ralph.Task) bool { return x.Run.Queue.State == ralph.MergeWaiting && x.Run.Queue.ResolvedAt != "" }
+		mended := func(x *ralph.Task) bool {
+			return x.Run.Queue.State == ralph.MergeWaiting && x.Run.Queue.ResolvedAt != ""
+		}
 		slices.SortStableFunc(want, func(a, b *ralph.Task) int { return cmp.Compare(a.Run.Queue.Since, b.Run.Queue.Since) })
 		if i := slices.IndexFunc(want, mended); i > 0 {
 			want = slices.Concat(want[i:i+1], want[:i], want[i+1:])

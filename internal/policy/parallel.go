@@ -188,30 +188,21 @@ func beginMerge(s *ralph.State, members []ralph.TaskID, name string) Move {
 // queue it is the beginning, as much as may be merged together: agents may be thousands ahead.
 func mergeQueue(s *ralph.State, c Config, taken map[ralph.TaskID]bool) []*ralph.Task {
 	var waiting []*ralph.Task
-	var mended *ralph.Task
 	most := max(1, c.Batch)
-	before := func(t, of *ralph.Task) bool { return t.Run.Queue.Since < of.Run.Queue.Since }
-	for t := range s.InPlan(tally.Unmerged) {
-		q := &t.Run.Queue
-		if taken[t.ID] || resolvable(t, c) {
-			continue
-		}
-		if q.State == ralph.MergeWaiting && q.ResolvedAt != "" && (mended == nil || before(t, mended)) {
-			mended = t
-		}
-		at := slices.IndexFunc(waiting, func(x *ralph.Task) bool { return before(t, x) })
-		if at < 0 {
-			at = len(waiting) // of those that came at the same time, the first of the plan is the first
-		}
-		if at < most {
-			waiting = slices.Insert(waiting, at, t)[:min(most, len(waiting)+1)]
+	for t := range s.InPlan(tally.Mended) {
+		if !taken[t.ID] && (len(waiting) == 0 || t.Run.Queue.Since < waiting[0].Run.Queue.Since) {
+			waiting = []*ralph.Task{t}
 		}
 	}
-	if mended != nil {
-		waiting = slices.DeleteFunc(waiting, func(t *ralph.Task) bool { return t == mended })
-		waiting = slices.Insert(waiting, 0, mended)
+	for t := range s.Arrivals() {
+		if len(waiting) == most {
+			break
+		}
+		if !taken[t.ID] && !resolvable(t, c) && !slices.Contains(waiting, t) {
+			waiting = append(waiting, t)
+		}
 	}
-	return waiting[:min(most, len(waiting))]
+	return waiting
 }
 
 // batchSize is how many of the queue are merged and checked together. A task that

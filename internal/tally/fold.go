@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"cmp"
 	"maps"
 	"math/bits"
 	"slices"
@@ -14,6 +15,17 @@ type links[ID, W comparable] struct {
 	waiters    map[ID][]int // places of the tasks that depend on it, each once
 	dependents map[ID]int   // of these, those that have not ended
 	families   map[ID]*family
+	arrivals   []arrival // of the unmerged, in their order
+}
+
+// arrival is an unmerged task, and when it came.
+type arrival struct {
+	at    int64
+	place int
+}
+
+func (a arrival) compare(b arrival) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.place, b.place))
 }
 
 // linked is a task with the rank that it is in, -1 for none.
@@ -66,6 +78,10 @@ func (y *Tally[ID, W]) Add(t Item[ID, W]) {
 func (y *Tally[ID, W]) Change(i int, was, is Item[ID, W]) {
 	y.count(i, was.Marks, is.Marks)
 	l, changed := y.links, was.Marks^is.Marks
+	if changed.Has(Unmerged) || was.Arrived != is.Arrived {
+		l.arrive(arrival{was.Arrived, i}, was.Marks.Has(Unmerged), false)
+		l.arrive(arrival{is.Arrived, i}, is.Marks.Has(Unmerged), true)
+	}
 	moved := was.Parent != is.Parent || !slices.Equal(was.Deps, is.Deps)
 	var again []int // places whose rank may be another now
 	if moved || changed.Has(Open) || changed.Has(Done) {
@@ -158,6 +174,20 @@ func (l *links[ID, W]) belong(i int, t Item[ID, W], in bool) {
 		if !slices.Contains(t.Deps[:k], dep) {
 			l.waiters[dep] = with(l.waiters[dep], i, in)
 		}
+	}
+}
+
+// arrive enters an unmerged task with its arrival, nearly always behind all others, or takes it out.
+func (l *links[ID, W]) arrive(x arrival, unmerged, in bool) {
+	if !unmerged {
+		return
+	}
+	at, found := slices.BinarySearchFunc(l.arrivals, x, arrival.compare)
+	switch {
+	case in:
+		l.arrivals = slices.Insert(l.arrivals, at, x)
+	case found:
+		l.arrivals = slices.Delete(l.arrivals, at, at+1)
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	Holds                // it holds up what depends on it, merged or not
 	Unmerged             // done, and its work is on the way to be merged
 	Torn                 // of these, one that conflicts with what is merged, or is red with it
+	Mended               // of these, one that an agent has mended after that
 	Flying               // a step of it is under way
 	Turning              // a turn of it is under way, or reserves some of a budget
 	Placed               // it has a slot or a worktree
@@ -53,6 +54,7 @@ type Item[ID, W comparable] struct {
 	Phase      string
 	Marks      Marks
 	Weight     W
+	Arrived    int64 // where it is Unmerged: the number by which it came to be merged
 }
 
 // Held is what holds a task up that depends on others.
@@ -116,6 +118,20 @@ func (y *Tally[ID, W]) Share() *Tally[ID, W] {
 	c := *y
 	c.ranks, c.links = slices.Clone(y.ranks), nil
 	return &c
+}
+
+// Arrivals yields the places of the unmerged tasks in the order in which they came. A copy has none.
+func (y *Tally[ID, W]) Arrivals() (iter.Seq[int], bool) {
+	if y.links == nil {
+		return nil, false
+	}
+	return func(yield func(int) bool) {
+		for _, x := range y.links.arrivals {
+			if !yield(x.place) {
+				return
+			}
+		}
+	}, true
 }
 
 // Len is the length of the list.

@@ -1,8 +1,11 @@
 package tally
 
 import (
+	"cmp"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestSetKeepsItsOrderAndItsCopies(t *testing.T) {
@@ -64,4 +67,37 @@ func TestAChangeCostsTheSame(t *testing.T) {
 	if few, many := of(100), of(10_000); many > few+1 {
 		t.Errorf("%.0f allocations with 100 tasks, %.0f with 10,000", few, many)
 	}
+}
+
+// Who waits to be merged stands in the order of arrival, whoever comes, goes or comes again.
+func TestArrivalsAreInOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		y := New[int, int](0)
+		var items []Item[int, int]
+		for i := range rapid.IntRange(1, 6).Draw(rt, "tasks") {
+			items = append(items, Item[int, int]{ID: i})
+			y.Add(items[i])
+		}
+		for range rapid.IntRange(0, 20).Draw(rt, "changes") {
+			i := rapid.IntRange(0, len(items)-1).Draw(rt, "of")
+			is := items[i]
+			is.Marks = Marks(0).With(Done, true).With(Unmerged, rapid.Bool().Draw(rt, "unmerged"))
+			is.Arrived = rapid.Int64Range(0, 4).Draw(rt, "arrived")
+			y.Change(i, items[i], is)
+			items[i] = is
+		}
+		var want []int
+		for i, x := range items {
+			if x.Marks.Has(Unmerged) {
+				want = append(want, i)
+			}
+		}
+		slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(items[a].Arrived, items[b].Arrived) })
+		if got, ok := y.Arrivals(); !ok || !slices.Equal(slices.Collect(got), want) {
+			rt.Fatalf("%v, want %v", slices.Collect(got), want)
+		}
+		if _, ok := y.Share().Arrivals(); ok {
+			rt.Error("a copy, which does not follow, has them")
+		}
+	})
 }
