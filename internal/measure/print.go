@@ -10,7 +10,11 @@ import (
 // Print is the report for people.
 func (r *Report) Print(w io.Writer) error {
 	out := &lines{w: w}
-	out.add("%s; load average %s before\n%s\n\n", r.Machine, r.Load, text.Count(r.Files, "file")+" in the repository")
+	out.add("%s; load average %s before\n", r.Machine, r.Load)
+	if r.Files > 0 { // else nobody has counted them
+		out.add("%s in the repository\n", text.Count(r.Files, "file"))
+	}
+	out.add("\n")
 	for _, f := range r.Figures {
 		if f.Skipped != "" {
 			out.add("%-58s  -  %s\n", f.What, text.Line(f.Skipped, 100))
