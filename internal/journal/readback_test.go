@@ -307,6 +307,39 @@ func TestCorruptViews(t *testing.T) {
 	}
 }
 
+// A reader sees an edit that leaves the plan as long as it was, wherever in a long plan it is.
+func TestReadersSeeAnEditOfTheSameLength(t *testing.T) {
+	t.Parallel()
+	const tasks = 300 // more than is compared at a time
+	for _, at := range []int{0, tasks / 2, tasks - 1} {
+		root := t.TempDir()
+		j := open(t, options(root))
+		var plan []ralph.Fact
+		for i := range tasks {
+			plan = append(plan, ralph.TaskAdded{Task: ralph.Task{ID: ralph.TaskID(fmt.Sprint("t-", i)), Name: "one of many lines", Status: ralph.TaskPending}})
+		}
+		must(t, update(j, plan...))
+		must(t, j.Close())
+		opt := options(root)
+		opt.Read = true
+		id := ralph.TaskID(fmt.Sprint("t-", at))
+		before := read(t, root, planPath)
+		if got := open(t, opt).State().Task(id).Name; got != "one of many lines" {
+			t.Fatalf("%s is %q before the edit", id, got)
+		}
+		editLines(t, root, planPath, func(l []string) []string {
+			l[at] = strings.Replace(l[at], "one of", "two of", 1)
+			return l
+		})
+		if after := read(t, root, planPath); len(after) != len(before) || after == before {
+			t.Fatalf("%d bytes for %d, or no edit", len(after), len(before))
+		}
+		if got := open(t, opt).State().Task(id).Name; got != "two of many lines" {
+			t.Errorf("a reader sees %s as %q", id, got)
+		}
+	}
+}
+
 // picture holds every file of the folder: text and time of change.
 func picture(t *testing.T, root string) map[string]string {
 	t.Helper()
