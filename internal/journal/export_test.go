@@ -14,3 +14,6 @@ const StateShape = stateShape
 
 // EncodeSnapshot is the text of a snapshot.
 func EncodeSnapshot(s *ralph.State) ([]byte, error) { return encodeSnapshot(s) }
+
+// DecodeSnapshot is the state in a snapshot, nil for one that is not believed.
+func DecodeSnapshot(b []byte) *ralph.State { return decodeSnapshot(b) }

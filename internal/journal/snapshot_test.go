@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
 )
 
 // Issue 16.1: 500 tasks that are all red at once, with 64 KiB of output each, are less than
@@ -60,5 +61,28 @@ func TestSnapshotOfRedTasks(t *testing.T) {
 		must(t, os.WriteFile(snapshot, []byte(cut), 0o600))
 		t.Log(name)
 		sameState(t, s, open(t, opt).State())
+	}
+}
+
+// A snapshot of any length is believed: a journal whose snapshot is not is folded anew, at each start.
+func TestSnapshotsOfAnyLengthAreBelieved(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 63, 64, 65, 128, 200} {
+		for _, m := range []int{0, 1, 64, 130} {
+			s := &ralph.State{Seq: 7, Hash: "h"}
+			for i := range n {
+				s.Inbox = append(s.Inbox, &ralph.Spec{ID: ralph.SpecID(fmt.Sprint("q-", i)), File: "a.md", Status: ralph.SpecDone})
+			}
+			for i := range m {
+				s.Plan.Tasks = append(s.Plan.Tasks, &ralph.Task{ID: ralph.TaskID(fmt.Sprint("t-", i)), Name: "n", Status: ralph.TaskPending})
+			}
+			text, err := journal.EncodeSnapshot(s)
+			must(t, err)
+			got := journal.DecodeSnapshot(text)
+			if got == nil {
+				t.Fatalf("%d specs and %d tasks: not believed", n, m)
+			}
+			sameState(t, s, got)
+		}
 	}
 }
