@@ -3,11 +3,13 @@ package ui
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/charmbracelet/x/vt"
@@ -41,14 +43,11 @@ func playCast(t *testing.T, file string) *cast {
 	}
 	c := &cast{columns: head.Width, rows: head.Height}
 	e := vt.NewEmulator(c.columns, c.rows)
-	go func() { // what the terminal answers is for nobody
-		for b := make([]byte, 4096); ; {
-			if _, err := e.Read(b); err != nil {
-				return
-			}
-		}
-	}()
-	defer e.Close()
+	answers, _ := e.InputPipe().(io.Closer) // closing all of the emulator would race with its reader
+	var read sync.WaitGroup
+	read.Go(func() { _, _ = io.Copy(io.Discard, e) }) // what the terminal answers is for nobody
+	defer read.Wait()
+	defer answers.Close()
 	last := 0.0
 	for lines.Scan() {
 		var event []any
