@@ -230,6 +230,29 @@ func TestStaleViewIsNoEdit(t *testing.T) {
 	}
 }
 
+// What another ralph has written into a view a moment ago is nobody's half saved edit: an engine goes on from
+// there, and when it ends at once the view says how (D-037).
+func TestViewsOfAnotherProcessAreTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	root, engine := started(t)
+	engine.Tolerate()
+	must(t, update(engine, ralph.JobStarted{Job: "j", ID: "q-1", File: "a.md"}))
+	other := open(t, options(root))
+	must(t, update(other, ralph.SpecRemoved{ID: "q-3"}, ralph.IssueAdded{Issue: ralph.Issue{ID: "i-2", Desc: "d"}}))
+	now := time.Now()
+	for _, name := range []string{inboxPath, planPath} {
+		must(t, os.Chtimes(filepath.Join(root, name), now, now))
+	}
+	must(t, update(engine, ralph.JobEnded{Status: ralph.SpecDone}, ralph.TaskRemoved{ID: "t-3"}))
+	must(t, engine.Close())
+	if l := lines(t, root, inboxPath); len(l) != 2 || !strings.Contains(l[0], `"status":"done"`) {
+		t.Errorf("the inbox says %q", l)
+	}
+	if l := lines(t, root, planPath); len(l) != 5 || strings.Contains(strings.Join(l, ""), "t-3") {
+		t.Errorf("the plan says %q", l)
+	}
+}
+
 // A view that is not there says nothing: it is written again.
 func TestDeletedViewIsWrittenAgain(t *testing.T) {
 	t.Parallel()

@@ -50,14 +50,15 @@ func (v *Views) ReadBack(s *ralph.State) ([]ralph.Fact, error) {
 // empties a file and then fills it, and what stands there in between is nobody's wish.
 const settleTime = 200 * time.Millisecond
 
-// settled reports whether nobody is saving the view at this moment.
+// settled reports whether nobody is saving the view at this moment. What another ralph wrote, as `ralph inbox
+// add` does beside an engine, is whole when it is there: an engine that ends at once would leave it as it is.
 func (f *viewFile) settled() bool {
 	info, err := os.Stat(f.path)
 	if err != nil || f.sawLast(info) {
 		return true
 	}
 	age := time.Since(info.ModTime())
-	return age < 0 || age >= settleTime // a time ahead of ours is another machine's
+	return age < 0 || age >= settleTime || f.isBase(info.Size()) // a time ahead of ours is another machine's
 }
 
 // readable reads a view back, unless it is the very file that could not be read before.
