@@ -57,8 +57,8 @@ func (f *viewFile) settled() bool {
 	if err != nil || f.sawLast(info) {
 		return true
 	}
-	age := time.Since(info.ModTime())
-	return age < 0 || age >= settleTime || f.isBase(info.Size()) // a time ahead of ours is another machine's
+	age := time.Since(info.ModTime()) // below 0 the time is another machine's
+	return age < 0 || age >= settleTime || f.isBase(info.Size())
 }
 
 // readable reads a view back, unless it is the very file that could not be read before.
