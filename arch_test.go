@@ -46,6 +46,7 @@ func pureLayers() map[string][]string {
 		"internal/lazyregexp": {},
 		"internal/labels":     {},
 		"internal/fastpath":   {},
+		"internal/regular":    {},
 		"internal/version":    {},
 		"internal/tally":      {},
 		"internal/text":       {},
@@ -90,14 +91,14 @@ func upperLayers() map[string][]string {
 		"internal/proc":           {"internal/text"},
 		"internal/config":         {"R", "internal/config/setting", "internal/lazyregexp", "internal/notice"},
 		"internal/config/setting": {"R", "internal/keymap", "internal/labels", "internal/lazyregexp", "internal/notice"},
-		"internal/views":          {"R", "internal/queue"},
+		"internal/views":          {"R", "internal/queue", "internal/regular"},
 		"internal/journal":        {"R", "internal/views"},
 		"internal/records":        {"R", "internal/text"},
 		"internal/locate":         {"internal/journal", "internal/proc"},
 		"internal/termtext":       {"internal/lazyregexp", "internal/proc"},
 		"internal/early":          {"R", "internal/action", "internal/termtext", "internal/locate", "internal/journal", "internal/proc", "internal/status"},
-		"internal/livingdocs":     {"R", "internal/redact", "internal/specdoc"},
-		"internal/forge":          {"R", "internal/lazyregexp", "internal/outgoing", "internal/policy/breaker", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text", "internal/tracker", "internal/tracker/github"},
+		"internal/livingdocs":     {"R", "internal/redact", "internal/specdoc", "internal/regular"},
+		"internal/forge":          {"R", "internal/lazyregexp", "internal/outgoing", "internal/policy/breaker", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text", "internal/tracker", "internal/tracker/github", "internal/regular"},
 		"internal/outgoing":       {"R", "internal/git", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/redact", "internal/specdoc", "internal/specfile", "internal/text"},
 		"internal/check":          {"R", "internal/lazyregexp", "internal/proc", "internal/redact", "internal/testoutput", "internal/text"},
 		"internal/agent": {
@@ -126,14 +127,14 @@ func upperLayers() map[string][]string {
 		"internal/coverage":        {"R"},
 		"internal/secrets":         {"R"},
 		"internal/mcp":             {"R", "internal/agentsock", "internal/text"},
-		"internal/shim":            {"internal/fastpath", "internal/proc"},
-		"internal/sandbox":         {"internal/lazyregexp"},
+		"internal/shim":            {"internal/fastpath", "internal/proc", "internal/regular"},
+		"internal/sandbox":         {"internal/lazyregexp", "internal/regular"},
 		// what is proved of agents: drivers are run, never opened
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc", "internal/text"},
 		"internal/engine":     {"R", "internal/policy"}, // composition
-		"internal/step":       {"R", "internal/agentsock", "internal/approval", "internal/livingdocs", "internal/lookup", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/signature", "internal/specdoc", "internal/stream", "internal/testdiff", "internal/text", "internal/thread"},
+		"internal/step":       {"R", "internal/agentsock", "internal/approval", "internal/livingdocs", "internal/lookup", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/signature", "internal/specdoc", "internal/stream", "internal/testdiff", "internal/text", "internal/thread", "internal/regular", "internal/specfile"},
 		// surfaces
-		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/observe/past", "internal/observe/watch", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view"},
+		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/observe/past", "internal/observe/watch", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view", "internal/specfile"},
 		"internal/web/asset":  {},
 		"internal/web/draw":   {},
 		"internal/web/index":  {"R", "internal/follow", "internal/report", "internal/report/receipts", "internal/text", "internal/eventname"},
@@ -146,7 +147,7 @@ func upperLayers() map[string][]string {
 		"internal/exit":        {"internal/shim"},
 		"internal/workspace":   {"R", "internal/agent", "internal/config", "internal/config/setting", "internal/check", "internal/git/info", "internal/git", "internal/journal", "internal/labels", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/specfile", "internal/step", "internal/locate"},
 		"internal/person":      {"R", "internal/agentsock", "internal/journal", "internal/proc", "internal/workspace", "internal/locate"},
-		"internal/profile":     {"R", "internal/agentsock", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace"},
+		"internal/profile":     {"R", "internal/agentsock", "internal/config", "internal/proc", "internal/sandbox", "internal/step", "internal/web/guard", "internal/workspace", "internal/regular"},
 		"internal/worktree":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/push", "internal/git/shelve", "internal/git/worktrees", "internal/lookup", "internal/proc", "internal/report/gates", "internal/shim", "internal/step", "internal/thread"},
 		"internal/recovery":    {"R", "internal/action", "internal/git/registry", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/refs", "internal/git/landing", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/report", "internal/workspace", "internal/worktree"},
 		"internal/whatif":      {"R", "internal/advice", "internal/approval", "internal/config", "internal/journal", "internal/policy", "internal/report", "internal/signature", "internal/text", "internal/thread", "internal/workspace", "internal/policy/replay"},
@@ -161,8 +162,8 @@ func upperLayers() map[string][]string {
 		"internal/bootstrap":   {"R", "internal/advice", "internal/agent", "internal/agentsock", "internal/approval", "internal/check", "internal/config", "internal/config/setting", "internal/coverage", "internal/forge", "internal/git", "internal/git/commits", "internal/git/diff", "internal/git/push", "internal/interceptor", "internal/livingdocs", "internal/model", "internal/notify", "internal/outgoing", "internal/policy", "internal/policy/breaker", "internal/proc", "internal/profile", "internal/redact", "internal/sandbox", "internal/secrets", "internal/shim", "internal/signature", "internal/step", "internal/text", "internal/thread", "internal/workspace", "internal/worktree", "internal/outbox", "internal/specfile", "internal/tracker", "internal/tracker/ado", "internal/tracker/github", "internal/tracker/jira"},
 		"internal/doctor":      {"R", "internal/agent", "internal/agent/codex", "internal/bootstrap", "internal/config", "internal/config/setting", "internal/coverage", "internal/follow", "internal/check", "internal/git/info", "internal/git", "internal/git/commits", "internal/git/landing", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/shim", "internal/step", "internal/text", "internal/tracker", "internal/trust", "internal/web/guard", "internal/workspace", "internal/worktree"},
 		"internal/console":     {"R", "internal/action", "internal/journal", "internal/lazyregexp", "internal/observe", "internal/proc", "internal/redact", "internal/report", "internal/status", "internal/text", "internal/workspace", "internal/termtext"},
-		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/config/setting", "internal/doctor", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace"},
-		"internal/session":     {"R", "internal/queue", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/forge", "internal/git/info", "internal/git/anchor", "internal/git/landing", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree", "internal/outbox", "internal/labels", "internal/locate", "internal/eventname"},
+		"internal/dashboard":   {"R", "internal/backend", "internal/config", "internal/config/setting", "internal/doctor", "internal/lazyregexp", "internal/observe", "internal/person", "internal/policy", "internal/proc", "internal/records", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/step", "internal/verify", "internal/web", "internal/web/guard", "internal/web/view", "internal/workspace", "internal/specfile"},
+		"internal/session":     {"R", "internal/queue", "internal/agentsock", "internal/bootstrap", "internal/console", "internal/dashboard", "internal/engine", "internal/exit", "internal/follow", "internal/forge", "internal/git/info", "internal/git/anchor", "internal/git/landing", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/notify", "internal/person", "internal/policy", "internal/proc", "internal/profile", "internal/redact", "internal/report", "internal/sandbox", "internal/status", "internal/step", "internal/text", "internal/trust", "internal/verify", "internal/web/guard", "internal/workspace", "internal/worktree", "internal/outbox", "internal/labels", "internal/locate", "internal/eventname", "internal/regular"},
 		"internal/demo/hub":    {},
 		"internal/demo":        {"R", "internal/action", "internal/agent/scripted", "internal/backend", "internal/demo/hub", "internal/exit", "internal/journal", "internal/person", "internal/proc", "internal/report", "internal/session", "internal/text", "internal/workspace"},
 
@@ -177,7 +178,7 @@ func upperLayers() map[string][]string {
 // commandLayers are what a person or a program types.
 func commandLayers() map[string][]string {
 	return map[string][]string{
-		"internal/cli":          {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/config", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/exit", "internal/forge", "internal/journal", "internal/observe", "internal/person", "internal/proc", "internal/prompt", "internal/records", "internal/redact", "internal/report", "internal/report/gates", "internal/services", "internal/session", "internal/status", "internal/step", "internal/text", "internal/ui", "internal/ui/watch", "internal/views", "internal/web/guard", "internal/workspace", "internal/outbox", "internal/cli/flags", "internal/cli/inspect", "internal/cli/setup", "internal/cli/plumbing", "internal/cli/fleet", "internal/cli/repair"},
+		"internal/cli":          {"R", "internal/action", "internal/backend", "internal/bootstrap", "internal/config", "internal/fleetcmd", "internal/dashboard", "internal/demo", "internal/exit", "internal/forge", "internal/journal", "internal/observe", "internal/person", "internal/proc", "internal/prompt", "internal/records", "internal/redact", "internal/report", "internal/report/gates", "internal/services", "internal/session", "internal/status", "internal/step", "internal/text", "internal/ui", "internal/ui/watch", "internal/views", "internal/web/guard", "internal/workspace", "internal/outbox", "internal/cli/flags", "internal/cli/inspect", "internal/cli/setup", "internal/cli/plumbing", "internal/cli/fleet", "internal/cli/repair", "internal/specfile"},
 		"internal/cli/flags":    {"R"},
 		"internal/cli/setup":    {"R", "internal/agent", "internal/agentcheck", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/config/setting", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/info", "internal/measure", "internal/notice", "internal/notify", "internal/proc", "internal/text", "internal/trust", "internal/views", "internal/workspace"},
 		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
@@ -192,20 +193,20 @@ func commandLayers() map[string][]string {
 // use internal/git/access.go.
 func gitLayers() map[string][]string {
 	return map[string][]string{
-		"internal/git":           {"R", "internal/git/coprocess", "internal/git/index", "internal/git/unchanged", "internal/lazyregexp", "internal/operation", "internal/proc"},
+		"internal/git":           {"R", "internal/git/coprocess", "internal/git/index", "internal/git/unchanged", "internal/lazyregexp", "internal/operation", "internal/proc", "internal/regular"},
 		"internal/git/index":     {},
 		"internal/git/coprocess": {"internal/proc"},
-		"internal/git/unchanged": {"internal/git/index"},
+		"internal/git/unchanged": {"internal/git/index", "internal/regular"},
 
-		"internal/git/anchor":    {"internal/git"},
+		"internal/git/anchor":    {"internal/git", "internal/regular"},
 		"internal/git/carry":     {"internal/git", "internal/git/index", "internal/git/refs", "internal/proc"},
-		"internal/git/commits":   {"R", "internal/git", "internal/git/diff", "internal/git/index", "internal/lazyregexp"},
+		"internal/git/commits":   {"R", "internal/git", "internal/git/diff", "internal/git/index", "internal/lazyregexp", "internal/regular"},
 		"internal/git/diff":      {"internal/git", "internal/git/coprocess"},
 		"internal/git/info":      {"internal/git"},
 		"internal/git/registry":  {"internal/git", "internal/lazyregexp"},
-		"internal/git/landing":   {"internal/git", "internal/git/commits", "internal/git/diff", "internal/git/info", "internal/git/registry", "internal/git/refs", "internal/lazyregexp"},
-		"internal/git/push":      {"internal/git", "internal/proc"},
-		"internal/git/refs":      {"internal/git", "internal/lazyregexp"},
+		"internal/git/landing":   {"internal/git", "internal/git/commits", "internal/git/diff", "internal/git/info", "internal/git/registry", "internal/git/refs", "internal/lazyregexp", "internal/regular"},
+		"internal/git/push":      {"internal/git", "internal/proc", "internal/regular"},
+		"internal/git/refs":      {"internal/git", "internal/lazyregexp", "internal/regular"},
 		"internal/git/shelve":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/lazyregexp"},
 		"internal/git/worktrees": {"internal/git", "internal/git/refs", "internal/git/registry", "internal/git/shelve", "internal/git/unchanged", "internal/lazyregexp", "internal/proc"},
 	}
@@ -219,7 +220,7 @@ func screenLayers() map[string][]string {
 		"internal/ui/draw":  {"internal/action", "internal/text"},
 		"internal/ui/tty":   {"internal/text"},
 		"internal/ui/watch": {"R", "internal/action", "internal/backend", "internal/observe", "internal/person", "internal/status", "internal/ui/panes", "internal/workspace"},
-		"internal/ui/panes": {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace", "internal/workers"},
+		"internal/ui/panes": {"R", "internal/action", "internal/observe", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/status", "internal/text", "internal/ui/draw", "internal/workspace", "internal/workers", "internal/regular", "internal/specfile"},
 	}
 }
 
@@ -236,7 +237,7 @@ func fleetLayers() map[string][]string {
 		"internal/fleet/lease": {}, "internal/fleet/seal": {"R"},
 		"internal/fleet/roster": {"R", "internal/fleet/seal", "internal/fleetcmd", "internal/workers"}, "internal/fleet/transport": {"R"},
 		"internal/fleet/metrics": {"R", "internal/proc"},
-		"internal/fleet/note":    {"R", "internal/fleet/seal", "internal/redact"},
+		"internal/fleet/note":    {"R", "internal/fleet/seal", "internal/redact", "internal/regular"},
 		"internal/fleet/tail":    {"R", "internal/observe/wanted", "internal/step"},
 		"cmd/ralph-fleet":        {"internal/cli", "internal/fleetcmd", "internal/fleet", "internal/version", "internal/workspace"},
 	}

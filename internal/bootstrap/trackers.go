@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/specfile"
+	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/tracker"
 	"github.com/ralph-loop/ralph/internal/tracker/ado"
 	"github.com/ralph-loop/ralph/internal/tracker/github"
@@ -187,16 +186,13 @@ func mapping(labels, states, fields map[string]string, field func(string) string
 	return all
 }
 
-// maxSpec bounds what is read of a spec for its head.
-const maxSpec = 1 << 20
-
 // Items are the items that the head of a spec names.
 func (t Trackers) Items(spec string) []string {
-	b, err := os.ReadFile(filepath.Join(t.Root, "ralph/specs", filepath.FromSlash(spec)))
+	text, err := step.ReadSpec(t.Root, spec)
 	if err != nil {
 		return nil // it may be gone by now
 	}
-	head, _ := specfile.Parse(string(b[:min(len(b), maxSpec)]))
+	head, _ := specfile.Parse(text)
 	return head.Items()
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/cli/flags"
 	"github.com/ralph-loop/ralph/internal/forge"
 	"github.com/ralph-loop/ralph/internal/report"
+	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -83,7 +84,7 @@ func runInboxAdd(cmd *cobra.Command, env workspace.Env, name, priority string) e
 }
 
 func runInboxAddStdin(cmd *cobra.Command, env workspace.Env, name, priority string) error {
-	text, err := io.ReadAll(io.LimitReader(env.Stdin, workspace.MostSpec+1))
+	text, err := io.ReadAll(io.LimitReader(env.Stdin, specfile.MaxSize+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the spec from standard input: %w", err)

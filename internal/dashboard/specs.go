@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -59,7 +60,7 @@ func (f specFolder) List() ([]web.SpecFile, error) {
 	return out, nil
 }
 
-// Read is the beginning of a spec, at most web.MostSpec bytes.
+// Read is the beginning of a spec, at most specfile.MaxSize bytes.
 func (f specFolder) Read(name string) (web.SpecFile, []byte, error) {
 	missing := &ralph.Refusal{Why: fmt.Sprintf("there is no spec %q", name), Hint: "/specs lists those in ralph/specs", Kind: ralph.ErrNotFound}
 	if clean, err := ralph.SpecFile(name); err != nil || clean != name {
@@ -79,7 +80,7 @@ func (f specFolder) Read(name string) (web.SpecFile, []byte, error) {
 		return web.SpecFile{}, nil, fmt.Errorf("open ralph/specs/%s: %w", name, err)
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, web.MostSpec))
+	text, err := io.ReadAll(io.LimitReader(file, specfile.MaxSize))
 	if err != nil {
 		return web.SpecFile{}, nil, fmt.Errorf("read ralph/specs/%s: %w", name, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/web"
+	"github.com/ralph-loop/ralph/internal/specfile"
 )
 
 // TestSpecFolder: the dashboard shows what is in ralph/specs, and nothing else however it
@@ -38,7 +38,7 @@ func TestSpecFolder(t *testing.T) {
 	}
 	write(filepath.Join(root, "secret.md"), "secret")
 	write(filepath.Join(specs, "a.md"), "# A")
-	write(filepath.Join(specs, "sub/b.md"), strings.Repeat("x", web.MostSpec+5))
+	write(filepath.Join(specs, "sub/b.md"), strings.Repeat("x", specfile.MaxSize+5))
 	write(filepath.Join(specs, "c.txt"), "no spec")
 	write(filepath.Join(specs, ".hidden/d.md"), "no spec")
 	link("../../secret.md", filepath.Join(specs, "out.md"))
@@ -57,7 +57,7 @@ func TestSpecFolder(t *testing.T) {
 	if file, text, err := f.Read("a.md"); err != nil || string(text) != "# A" || file.Size != 3 || file.ChangedAt.IsZero() {
 		t.Errorf("%+v %q %v", file, text, err)
 	}
-	if file, text, err := f.Read("sub/b.md"); err != nil || len(text) != web.MostSpec || file.Size != web.MostSpec+5 {
+	if file, text, err := f.Read("sub/b.md"); err != nil || len(text) != specfile.MaxSize || file.Size != specfile.MaxSize+5 {
 		t.Errorf("%+v %d %v", file, len(text), err)
 	}
 	for _, name := range []string{

@@ -75,6 +75,10 @@ printf 'rm -rf "%s"\n' "$HOME" > clean.sh; sh clean.sh; rm clean.sh; mv "$HOME/p
 git -c alias.x='!rm -rf "$HOME"' x; tar -C "$HOME" --remove-files -cf "$TMPDIR/t.tar" precious; env -i /bin/rm -rf "$HOME"`},
 		{name: "S9 the journal", kept: true, does: `cd "$RALPH_ROOT/ralph/.state" && { : > journal.jsonl; rm -rf journal.jsonl tasks; echo x >> journal.jsonl; mv journal.jsonl j; git update-ref -d refs/ralph/journal; }; cd "$OLDPWD"`},
 		{name: "S10 the token", kept: true, does: `cat "$RALPH_ROOT/ralph/.state/web.json"; cat "$HOME/.netrc" "$HOME/.ssh/id"; cat /proc/[0-9]*/environ | tr '\0' '\n'; env`},
+		{name: "S10 what is read and written for it", does: `say() { perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($ENV{RALPH_SOCKET})) or die "$!\n"; syswrite(S, "{\"nonce\":\"$ENV{RALPH_NONCE}\",$ARGV[0]}\n"); print while <S>' "$1"; }
+mkdir -p ralph; for f in "$HOME/precious" "$HOME/.ssh/id" "$RALPH_ROOT/ralph/.state/web.json" "$OUTSIDE/escaped.txt"; do rm -rf ralph/progress.md; ln -s "$f" ralph/progress.md; say '"op":"learn","text":"owned"'; say '"op":"info"'; done
+rm -f ralph/progress.md; mkfifo ralph/progress.md; say '"op":"learn","text":"owned"'; say '"op":"info"'; rm ralph/progress.md; say '"op":"learn","text":"a note"'; say '"op":"info"'; grep -q 'a note' ralph/progress.md || echo ` + secretOfHome + `
+ln -sf "$HOME/.ssh/id" ralph/progress.md`},
 		{name: "S11 the engine", does: `for p in $(pgrep -f "$RALPH"); do kill -9 "$p"; kill -STOP "$p"; head -c 9 "/proc/$p/mem"; echo x > "/proc/$p/cwd/out.txt"; echo x > "/proc/$p/root$OUTSIDE/escaped.txt"; done
 unshare -Urm sh -c 'umount -l "$HOME"; mount --bind /tmp "$OUTSIDE"; echo x > "$OUTSIDE/escaped.txt"'; echo x > "$OUTSIDE/escaped.txt"; ln -s "$OUTSIDE" o; echo x > o/escaped.txt; rm o; mknod "$TMPDIR/disk" b 254 0 && cat "$TMPDIR/disk"
 (trap '' TERM HUP; setsid sh -c 'while sleep 0.1; do echo x >> "$OUTSIDE/escaped.txt"; done' > /dev/null 2>&1 &)`},

@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/outgoing"
+	"github.com/ralph-loop/ralph/internal/regular"
 	"github.com/ralph-loop/ralph/internal/specdoc"
 	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -314,7 +315,7 @@ func (w *Watcher) spec(file string) string {
 		return ""
 	}
 	defer specs.Close()
-	b, err := specs.ReadFile(file)
+	b, err := regular.ReadIn(specs, file, specfile.MaxSize)
 	if err != nil {
 		return ""
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/index"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // What an agent can write must not choose what ralph's own git runs, or where it writes.
@@ -137,11 +138,14 @@ var plainWorktree = lazyregexp.New(`^(core\.(sparsecheckout|sparsecheckoutcone|b
 // ownSettings refuses a config.worktree that an agent wrote: where the extension is on,
 // git reads it like the repository's.
 func (r *Repo) ownSettings() error {
-	b, err := os.ReadFile(filepath.Join(r.gitDir, "config.worktree"))
+	b, err := regular.ReadFile(filepath.Join(r.gitDir, "config.worktree"), regular.Large)
+	if errors.Is(err, regular.ErrNotRegular) {
+		return Refuse(filepath.Join(r.gitDir, "config.worktree")+" is no file of settings: its agent put something else there", "remove it")
+	}
 	if err != nil || len(strings.TrimSpace(string(b))) == 0 {
 		return nil
 	}
-	if checkouts, err := os.ReadFile(filepath.Join(r.common, "config.worktree")); err == nil && string(checkouts) == string(b) {
+	if checkouts, err := regular.ReadFile(filepath.Join(r.common, "config.worktree"), regular.Large); err == nil && string(checkouts) == string(b) {
 		return nil
 	}
 	section := ""
@@ -206,7 +210,7 @@ func (r *Repo) unlink() error {
 
 // wideIDs reports a repository with SHA-256.
 func (r *Repo) wideIDs() bool {
-	b, err := os.ReadFile(filepath.Join(r.common, "config"))
+	b, err := regular.ReadFile(filepath.Join(r.common, "config"), regular.Large)
 	return err == nil && slices.ContainsFunc(strings.Split(strings.ToLower(string(b)), "\n"), func(line string) bool {
 		key, value, _ := strings.Cut(line, "=")
 		return strings.TrimSpace(key) == "objectformat" && strings.Contains(value, "sha256")

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // Head is where a checkout stands.
@@ -52,7 +54,7 @@ func (r *Repo) headFile() (h Head, ok bool) {
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return Head{}, false // a link is the oldest form of a symbolic ref
 	}
-	b, err := os.ReadFile(name)
+	b, err := regular.ReadFile(name, regular.Large)
 	if err != nil {
 		return Head{}, false
 	}
@@ -65,7 +67,7 @@ func (r *Repo) headFile() (h Head, ok bool) {
 	if !symbolic || !isBranch || !filepath.IsLocal(branch) {
 		return Head{}, false
 	}
-	b, err = os.ReadFile(filepath.Join(r.common, filepath.FromSlash(ref)))
+	b, err = regular.ReadFile(filepath.Join(r.common, filepath.FromSlash(ref)), regular.Large)
 	if err != nil {
 		return Head{}, false
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // Files in the git folder.
@@ -103,7 +104,7 @@ func (r *Repo) RestoreOwn(ctx context.Context, commit string) error {
 
 // readPrivate reads the private index. Any commit's id tells the length of ids.
 func (r *Repo) readPrivate(commit string) (index.Entries, error) {
-	b, err := os.ReadFile(r.PrivateIndex())
+	b, err := regular.ReadFile(r.PrivateIndex(), regular.Large)
 	if err != nil && !os.IsNotExist(err) {
 		return index.Entries{}, err
 	}

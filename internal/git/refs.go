@@ -5,10 +5,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // RefConf lets git itself wait for whoever holds a reference or its log.
@@ -88,7 +89,7 @@ func (r *Repo) stands(ctx context.Context, lines []string) bool {
 
 // LooseRef returns what a ref's own file says; packed refs have none.
 func (r *Repo) LooseRef(name string) (string, bool) {
-	b, err := os.ReadFile(filepath.Join(r.common, filepath.FromSlash(name)))
+	b, err := regular.ReadFile(filepath.Join(r.common, filepath.FromSlash(name)), regular.Large)
 	if err != nil {
 		return "", false
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 	neverlist "github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // The oldest git whose options are all used here.
@@ -141,7 +142,7 @@ func (r *Repo) Root() string { return r.root }
 // commonDir follows the commondir file of a linked work tree's git folder.
 // (git rev-parse --git-common-dir answers relative to changing folders.)
 func commonDir(gitDir string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	b, err := regular.ReadFile(filepath.Join(gitDir, "commondir"), regular.Large)
 	if os.IsNotExist(err) {
 		return gitDir, nil
 	}

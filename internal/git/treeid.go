@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // seen is a tree whose id was worked out without git writing its objects. They
@@ -31,7 +32,7 @@ func (r *Repo) TreeID(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
 	info := Stat(r.PrivateIndex())
-	b, err := os.ReadFile(r.PrivateIndex())
+	b, err := regular.ReadFile(r.PrivateIndex(), regular.Large)
 	if err != nil && !os.IsNotExist(err) {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
@@ -87,7 +88,7 @@ func (r *Repo) Written(ctx context.Context, tree string) error {
 // writeTrees has a git that stays write what is missing of the private index's tree. It
 // holds that all that is in it is there, as write-tree does.
 func (r *Repo) writeTrees(ctx context.Context, tree string) error {
-	b, err := os.ReadFile(r.PrivateIndex())
+	b, err := regular.ReadFile(r.PrivateIndex(), regular.Large)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // operation is something git was asked to do and that waits for an answer.
@@ -46,7 +47,7 @@ func RefuseUnfinished(op string) error {
 // Unmerged returns the paths in the user's index that wait for a decision; a
 // plain `git add -A` would take their conflict markers for a solution.
 func (r *Repo) Unmerged(ctx context.Context, idLen int) ([]string, error) {
-	b, err := os.ReadFile(r.RealIndex())
+	b, err := regular.ReadFile(r.RealIndex(), regular.Large)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}

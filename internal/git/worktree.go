@@ -2,13 +2,13 @@ package git
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // TreesFolder holds the worktrees of tasks, below the root.
@@ -145,16 +145,7 @@ func ReadSmall(name string) string { return LastPart(name, 1<<12) }
 // LastPart returns at most that many bytes from the end of a file, "" when it is no
 // ordinary one: where agents work it may be a pipe, which never ends.
 func LastPart(name string, most int64) string {
-	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-most), most))
+	b, err := regular.Tail(filepath.Dir(name), filepath.Base(name), most)
 	if err != nil {
 		return ""
 	}

@@ -2,11 +2,11 @@ package git
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
 	"github.com/ralph-loop/ralph/internal/git/unchanged"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // HoldOwn sees to it that the index of a worktree has ralph's own files as the
@@ -54,7 +54,7 @@ func (r *Repo) knownTree(commit string) string {
 // linkPaths returns the repositories inside this one that an index names. The id of HEAD's
 // kind of object tells the length of ids.
 func (r *Repo) linkPaths(file string) ([]string, error) {
-	b, err := os.ReadFile(file)
+	b, err := regular.ReadFile(file, regular.Large)
 	if err != nil || len(b) == 0 {
 		return nil, nil // none yet
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/regular"
 	"github.com/ralph-loop/ralph/internal/specdoc"
 )
 
@@ -90,7 +91,7 @@ func readPage(top *os.Root, name string) (string, error) {
 	case !info.Mode().IsRegular() || info.Size() > maxPage:
 		return "", &ralph.Refusal{Why: name + " is no file that a page can be written to", Hint: "move it away, or change sync.living_docs.path", Kind: ralph.ErrUsage}
 	}
-	b, err := top.ReadFile(name)
+	b, err := regular.ReadIn(top, name, maxPage)
 	if err != nil {
 		return "", fmt.Errorf("read living docs: %w", err)
 	}

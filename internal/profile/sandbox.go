@@ -21,6 +21,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/regular"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/web/guard"
@@ -54,7 +55,7 @@ func (g *Sandbox) Tree(dir string, turn bool) Place {
 	if g.Isolated && dir == g.Root && !turn {
 		var p Place
 		git := filepath.Join(g.Root, ".git")
-		if b, err := os.ReadFile(git); err == nil { // the checkout is a worktree itself
+		if b, err := regular.ReadFile(git, regular.Large); err == nil { // the checkout is a worktree itself
 			if own, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: "); ok {
 				git = filepath.Join(own, "..", "..")
 			}

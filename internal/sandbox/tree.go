@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // Tree is what work in the checkout or worktree dir has to write: dir itself, and of
@@ -17,7 +19,7 @@ import (
 func Tree(dir string) (write, keep []string) {
 	write = []string{dir}
 	dotGit := filepath.Join(dir, ".git")
-	b, err := os.ReadFile(dotGit)
+	b, err := regular.ReadFile(dotGit, regular.Large)
 	if err != nil { // the checkout: .git is a folder in it
 		return write, repository(dotGit)
 	}
@@ -92,7 +94,7 @@ func Prepare(dir string) error {
 			errs = append(errs, err)
 		}
 	}
-	config, err := os.ReadFile(filepath.Join(gitDir, "config"))
+	config, err := regular.ReadFile(filepath.Join(gitDir, "config"), regular.Large)
 	if err == nil && strings.Contains(strings.ToLower(string(config)), "worktreeconfig") {
 		f, err := os.OpenFile(filepath.Join(gitDir, "config.worktree"), os.O_CREATE|os.O_RDONLY, 0o644)
 		if err == nil {
@@ -113,7 +115,7 @@ func isLink(p string) bool {
 // leadsBack reports whether a folder of git is that of the worktree dir. The file .git in a
 // worktree is its agent's to write: alone it would open any folder to the next turn.
 func leadsBack(own, dir string) bool {
-	b, err := os.ReadFile(filepath.Join(own, "gitdir"))
+	b, err := regular.ReadFile(filepath.Join(own, "gitdir"), regular.Large)
 	if err != nil || filepath.Base(filepath.Dir(own)) != "worktrees" {
 		return false
 	}

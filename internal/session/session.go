@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -37,6 +36,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/regular"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -466,7 +466,7 @@ func (x *Session) stop(sig os.Signal) {
 // readAgentSession reads ralph/.agent-session; nil when there is none.
 func readAgentSession(root string) (*ralph.Carry, error) {
 	const name = "ralph/.agent-session"
-	b, err := os.ReadFile(filepath.Join(root, name))
+	b, err := regular.Head(root, name, 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

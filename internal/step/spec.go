@@ -8,9 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
-)
 
-const maxSpec = 1 << 20 // bytes of a spec that are read
+	"github.com/ralph-loop/ralph/internal/regular"
+	"github.com/ralph-loop/ralph/internal/specfile"
+)
 
 // readSpec reads a spec. os.Root keeps symbolic links from leading out of
 // ralph/specs. A plan that people made may have no spec at all.
@@ -40,10 +41,10 @@ func ReadSpec(root, file string) (string, error) {
 	switch {
 	case info.IsDir():
 		return "", fmt.Errorf("ralph/specs/%s is a folder", file)
-	case info.Size() > maxSpec:
+	case info.Size() > specfile.MaxSize:
 		return "", fmt.Errorf("ralph/specs/%s is larger than 1 MiB: split it", file)
 	}
-	b, err := dir.ReadFile(file)
+	b, err := regular.ReadIn(dir, file, specfile.MaxSize)
 	if err != nil {
 		return "", fmt.Errorf("read spec: %w", err)
 	}

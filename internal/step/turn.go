@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/records"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/regular"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -257,7 +258,7 @@ func (x *Executor) answer(s *ralph.State, t *ralph.Task, step ralph.Turn, res ra
 func (x *Executor) prompt(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Turn, spec string, structured bool) (string, error) {
 	in := prompt.Input{
 		Stage: step.Stage, SpecFile: s.Job.File, SpecText: spec, Task: records.Task(x.Root, t), Tasks: s.Plan.Tasks,
-		Learnings: readTail(filepath.Join(x.dir(t), progressFile), maxLearned), Feedback: step.Feedback,
+		Learnings: readTail(x.dir(t), progressFile, maxLearned), Feedback: step.Feedback,
 		Handover: t.Run.Handover, Iteration: step.Iteration, Max: x.Config.MaxIterations, Structured: structured, InPlace: t.Run.Worktree.Dir == "",
 		Signal: x.Signal,
 	}
@@ -354,9 +355,10 @@ func schemaFor(stage ralph.TaskKind, structured bool) json.RawMessage {
 	return prompt.Schema(stage)
 }
 
-// readTail returns the last most bytes of a file, whole lines, "" when there is none.
-func readTail(path string, most int) string {
-	b, err := os.ReadFile(path)
+// readTail returns the last most bytes of a file in a work tree, whole lines; "" when there is none,
+// or an agent has put something else there.
+func readTail(dir, name string, most int) string {
+	b, err := regular.Tail(dir, name, int64(most)+1) // one more: whether the first line is whole
 	if err != nil {
 		return ""
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // ReadBack returns the facts that bring the state in line with what people
@@ -174,7 +175,7 @@ func (f *viewFile) changed(begins bool, render func() string) (text, base string
 		f.seen = info
 		return "", "", false, nil // whether it is to be written anew is nothing to a reader, which never writes it
 	}
-	b, err := os.ReadFile(f.path)
+	b, err := regular.ReadFile(f.path, maxView)
 	missing := errors.Is(err, os.ErrNotExist)
 	if err != nil && !missing {
 		return "", "", false, fmt.Errorf("read %s: %w", f.name, err)

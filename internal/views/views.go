@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // ViewError says that facts were recorded, and that a file made from them could not be
@@ -204,13 +205,16 @@ func (f *viewFile) remember(info os.FileInfo, text string) error {
 	return nil
 }
 
+// maxView bounds what is read of a view, in bytes: agents can write it.
+const maxView = 256 << 20
+
 // says reports whether a file has that text; one that is not there has none. It is read only where it is as long.
 func says(path, text string) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() != int64(len(text)) {
 		return errors.Is(err, os.ErrNotExist) && text == ""
 	}
-	is, err := os.ReadFile(path)
+	is, err := regular.ReadFile(path, maxView)
 	return err == nil && string(is) == text
 }
 

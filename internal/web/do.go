@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -14,21 +13,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/web/view"
 )
 
-// maxForm bounds what a form may send, in bytes: a spec is the longest thing, and a form
-// may write each of its characters as three.
-const maxForm = 4 << 20
-
 // do carries out the action of a form. A page with scripts gets what was done as a
 // message, one without is sent back to where it came from. What has to be confirmed is
 // asked first, with everything that the form said.
 func (x *Server) do(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	var large *http.MaxBytesError
-	switch err := readForm(r); {
-	case errors.As(err, &large):
-		x.answer(w, r, action.Result{}, &ralph.Refusal{Why: "the form is larger than 4 MiB", Hint: "write the spec into ralph/specs and queue the file", Kind: ralph.ErrUsage})
-		return
-	case err != nil:
+	if err := readForm(r); err != nil {
 		x.answer(w, r, action.Result{}, &ralph.Refusal{Why: "the form cannot be read: " + err.Error(), Kind: ralph.ErrUsage})
 		return
 	}

@@ -170,7 +170,6 @@ func (x *Server) saveSettingsText(w http.ResponseWriter, r *http.Request) {
 
 // settingsSent reads a form about settings, or answers why it cannot.
 func (x *Server) settingsSent(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
-	r.Body = http.MaxBytesReader(w, r.Body, 2*maxForm) // the file may have a mebibyte, and its form more
 	err := r.ParseForm()
 	if err == nil && x.opt.Settings == nil {
 		err = noSettings()

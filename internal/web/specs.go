@@ -12,15 +12,12 @@ import (
 // Specs are the files in ralph/specs. Names are relative to it, and never lead out.
 type Specs interface {
 	List() ([]SpecFile, error)
-	// Read is the beginning of a file, at most MostSpec bytes.
+	// Read is the beginning of a file, at most specfile.MaxSize bytes.
 	Read(name string) (SpecFile, []byte, error)
 }
 
 // SpecFile is one file in ralph/specs.
 type SpecFile = page.SpecFile
-
-// MostSpec is how much of a spec is shown, in bytes: agents are given no longer ones.
-const MostSpec = 1 << 20
 
 // maxHeadings of a spec are listed.
 const maxHeadings = 60

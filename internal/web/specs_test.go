@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/web"
 )
 
@@ -32,7 +33,7 @@ func (f fakeSpecs) Read(name string) (web.SpecFile, []byte, error) {
 	if !ok {
 		return web.SpecFile{}, nil, &ralph.Refusal{Why: "there is no spec " + name, Kind: ralph.ErrNotFound}
 	}
-	return web.SpecFile{Name: name, Size: int64(len(text))}, []byte(text[:min(len(text), web.MostSpec)]), nil
+	return web.SpecFile{Name: name, Size: int64(len(text))}, []byte(text[:min(len(text), specfile.MaxSize)]), nil
 }
 
 // queued is a state with a queue, and the plan of the spec at work.
@@ -140,7 +141,7 @@ func TestSpecPage(t *testing.T) {
 	if page = raw("/spec/sub/deep.md"); !strings.Contains(page, `id="doc-deep"`) {
 		t.Error("a spec in a folder is not shown")
 	}
-	opt.Specs = fakeSpecs{"large.md": strings.Repeat("word ", web.MostSpec/4)}
+	opt.Specs = fakeSpecs{"large.md": strings.Repeat("word ", specfile.MaxSize/4)}
 	if page = raw("/spec/large.md?raw"); !strings.Contains(page, "256.0 KiB more are not shown") {
 		t.Error("nothing is said of what was cut")
 	}

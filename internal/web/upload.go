@@ -10,15 +10,13 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/specfile"
 )
-
-// maxUpload bounds a spec that is sent as a file, in bytes.
-const maxUpload = 1 << 20
 
 // readForm reads a form, also one that carries a file.
 func readForm(r *http.Request) error {
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
-		return r.ParseMultipartForm(maxForm)
+		return r.ParseMultipartForm(1 << 30) // never on a disk: internal/web/guard has read it, and lets through less
 	}
 	return r.ParseForm()
 }
@@ -42,7 +40,7 @@ func uploaded(r *http.Request, in *action.Input) error {
 		return refuse("send one of the two", "a text and a file were sent")
 	case ext != ".md" && ext != ".markdown" && ext != ".txt" || stem == "":
 		return refuse("specs are markdown: name.md", "%.100q is no name of a spec", name)
-	case list[0].Size > maxUpload:
+	case list[0].Size > specfile.MaxSize:
 		return refuse("split it", "the spec is larger than 1 MiB")
 	}
 	f, err := list[0].Open()

@@ -10,16 +10,14 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/step"
 )
-
-// MostSpec bounds a spec that comes from elsewhere, in bytes.
-const MostSpec = 1 << 20
 
 // NewSpec makes a new file in ralph/specs; a name that is not given is made from the text.
 func NewSpec(root, name string, text []byte) (string, error) {
 	switch {
-	case len(text) > MostSpec:
+	case len(text) > specfile.MaxSize:
 		return "", &ralph.Refusal{Why: "the spec is larger than 1 MiB", Hint: "split it", Kind: ralph.ErrUsage}
 	case step.CheckSpec(text) != "":
 		return "", &ralph.Refusal{Why: "the spec " + step.CheckSpec(text), Kind: ralph.ErrUsage}

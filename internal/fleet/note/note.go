@@ -26,6 +26,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // Note is what goes with the files of a worktree, to a worker and back.
@@ -166,7 +167,7 @@ func Take(root string, names []string, into map[string][]byte) error {
 	}
 	defer at.Close()
 	for _, name := range names {
-		b, err := at.ReadFile(filepath.FromSlash(name))
+		b, err := regular.ReadIn(at, filepath.FromSlash(name), 1<<30)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // anchorRefs is where anchors of journals are: a branch of empty commits for each journal.
@@ -85,12 +85,12 @@ func Of(r *git.Repo, journal string) (string, error) {
 	if journal == "" {
 		return "", nil // it has no line yet
 	}
-	b, err := os.ReadFile(filepath.Join(r.Common(), anchorRefs, journal))
+	b, err := regular.ReadFile(filepath.Join(r.Common(), anchorRefs, journal), regular.Large)
 	if err == nil {
 		return strings.TrimSpace(string(b)), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) { // `git gc` packs references
-		b, err = os.ReadFile(filepath.Join(r.Common(), "packed-refs"))
+		b, err = regular.ReadFile(filepath.Join(r.Common(), "packed-refs"), regular.Large)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the anchor of the journal: %w", err)

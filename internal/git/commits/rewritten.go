@@ -13,6 +13,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/index"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // RewrittenError is a commit that a hook of the repository changed while it was made, and
@@ -37,7 +38,7 @@ type IndexWas struct {
 
 // StagedIn notes what an index says of files, for Rewritten.
 func StagedIn(index string) IndexWas {
-	b, err := os.ReadFile(index)
+	b, err := regular.ReadFile(index, regular.Large)
 	if err != nil {
 		b = nil // git says what is wrong with it
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // landing is one Land in a checkout, with a copy of the index that becomes the
@@ -129,7 +130,7 @@ func (l *landing) look(ctx context.Context) ([]dirtyFile, error) {
 func (l *landing) forward(ctx context.Context) error {
 	// git notes where HEAD was even when it then refuses.
 	orig := filepath.Join(l.GitDir(), "ORIG_HEAD")
-	old, noted := os.ReadFile(orig)
+	old, noted := regular.ReadFile(orig, regular.Large)
 	_, err := l.Run(ctx, git.Call{
 		Args: []string{
 			"merge", "-q", "--ff-only", "--no-overwrite-ignore", "--no-squash", "--no-autostash", "--no-verify-signatures", l.in.To,
@@ -318,7 +319,7 @@ func (l *landing) half(ctx context.Context, name string, to git.TreeEntry) bool 
 	if err != nil || info.Size() > int64(len(text)) {
 		return false
 	}
-	held, err := os.ReadFile(l.File(name))
+	held, err := regular.ReadFile(l.File(name), regular.Large)
 	return err == nil && bytes.HasPrefix([]byte(text), held)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/info"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // MergeHere merges a commit into the branch that is checked out in this worktree,
@@ -81,7 +82,7 @@ func mergeHere(ctx context.Context, r *git.Repo, commit, message string) ([]Conf
 
 // mergeHead returns the commit that a merge under way brings in, "" for none.
 func mergeHead(r *git.Repo) string {
-	b, err := os.ReadFile(filepath.Join(r.GitDir(), "MERGE_HEAD"))
+	b, err := regular.ReadFile(filepath.Join(r.GitDir(), "MERGE_HEAD"), regular.Large)
 	if err != nil {
 		return ""
 	}
@@ -169,7 +170,7 @@ func Unresolved(ctx context.Context, r *git.Repo) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for conflicts: %w", err)
 	}
-	b, err := os.ReadFile(filepath.Join(r.GitDir(), git.MergeNote))
+	b, err := regular.ReadFile(filepath.Join(r.GitDir(), git.MergeNote), regular.Large)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, fmt.Errorf("look for conflicts: %w", err)
 	}
@@ -218,7 +219,7 @@ func text(r *git.Repo, name string) string {
 	if info, err := os.Lstat(r.File(name)); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	b, _ := os.ReadFile(r.File(name))
+	b, _ := regular.ReadFile(r.File(name), regular.Large)
 	return string(b)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/diff"
 	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/git/registry"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // How a base branch came to its new commit.
@@ -107,7 +108,7 @@ func Stray(ctx context.Context, r *git.Repo, branch, tip string) (string, error)
 	if err != nil || busy != "" || t == nil || branch == "" {
 		return "", err
 	}
-	b, err := os.ReadFile(filepath.Join(t.GitDir(), "logs", "HEAD"))
+	b, err := regular.ReadFile(filepath.Join(t.GitDir(), "logs", "HEAD"), regular.Large)
 	if err != nil || len(b) == 0 {
 		return "", nil //nolint:nilerr // without a log (core.logAllRefUpdates, reftable) nobody can tell
 	}

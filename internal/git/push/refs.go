@@ -3,12 +3,12 @@ package push
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // Refs are those of a remote that no branch is: what machines that work together hand each other.
@@ -81,7 +81,7 @@ func (p Refs) Bring(ctx context.Context, ref, commit string) error {
 		if err != nil {
 			return fmt.Errorf("fetch from the remote that all machines reach: %w", err)
 		}
-		is, err := os.ReadFile(filepath.Join(at, "refs/ralph/fetched"))
+		is, err := regular.ReadFile(filepath.Join(at, "refs/ralph/fetched"), regular.Large)
 		if err == nil && strings.TrimSpace(string(is)) != commit {
 			err = fmt.Errorf("%s is at %s, and the word was %s: somebody else moved it", ref, strings.TrimSpace(string(is)), commit)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // MergeRefs is where merged commits wait for their checks.
@@ -147,7 +148,7 @@ func candidatesAt(r *git.Repo, commit string) []string {
 			refs = append(refs, MergeRefs+e.Name())
 		}
 	}
-	packed, _ := os.ReadFile(filepath.Join(r.Common(), "packed-refs"))
+	packed, _ := regular.ReadFile(filepath.Join(r.Common(), "packed-refs"), regular.Large)
 	for line := range strings.Lines(string(packed)) {
 		hash, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if hash != commit || !strings.HasPrefix(ref, MergeRefs) || slices.Contains(refs, ref) {
@@ -277,13 +278,13 @@ func Checkouts(r *git.Repo) []Checkout {
 	}
 	var list []Checkout
 	for _, gitDir := range gitDirs {
-		head, err := os.ReadFile(filepath.Join(gitDir, "HEAD"))
+		head, err := regular.ReadFile(filepath.Join(gitDir, "HEAD"), regular.Large)
 		if err != nil {
 			continue
 		}
 		c := Checkout{GitDir: gitDir, Branch: git.HeadBranch(string(head))}
 		for _, state := range []string{"rebase-merge", "rebase-apply"} {
-			if name, err := os.ReadFile(filepath.Join(gitDir, state, "head-name")); err == nil {
+			if name, err := regular.ReadFile(filepath.Join(gitDir, state, "head-name"), regular.Large); err == nil {
 				c.Rebasing = strings.TrimPrefix(strings.TrimSpace(string(name)), "refs/heads/")
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
+	"github.com/ralph-loop/ralph/internal/regular"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,7 +41,7 @@ func Prove(at Place, sparse bool, tree func() string) Proof {
 		return Proof{}
 	}
 	p.index = info
-	b, err := os.ReadFile(at.Index)
+	b, err := regular.ReadFile(at.Index, regular.Large)
 	if err != nil || len(b) < 12 {
 		return Proof{}
 	}

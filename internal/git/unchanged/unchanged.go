@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // A task looks at its files some seven times, and most often nothing has changed since the
@@ -117,7 +118,7 @@ func (t *Tree) look(ctx context.Context, at Place) *Look {
 		return nil
 	}
 	l := &Look{tree: t, place: at, still: t.folders != nil}
-	b, err := os.ReadFile(at.Index)
+	b, err := regular.ReadFile(at.Index, regular.Large)
 	if err != nil {
 		return nil
 	}
@@ -278,7 +279,7 @@ func (l *Look) holds(path string, now stamp, id []byte) bool {
 		to, err = os.Readlink(l.place.file(path))
 		text = []byte(to)
 	} else {
-		text, err = os.ReadFile(l.place.file(path))
+		text, err = regular.ReadFile(l.place.file(path), regular.Large)
 	}
 	return err == nil && bytes.Equal(index.ObjectID("blob", text, len(id)), id)
 }
@@ -326,7 +327,7 @@ func (l *Look) saidBy(name string) []string {
 		return was.excludes
 	}
 	young := at.mode&typeBits != typeFile || !l.clock() // a link tells nothing of what it leads to
-	text, err := os.ReadFile(name)
+	text, err := regular.ReadFile(name, regular.Large)
 	if err != nil {
 		return nil
 	}
@@ -350,7 +351,7 @@ func (t *Tree) Accept(l *Look) {
 	if l == nil || l.folders[""] == nil {
 		return
 	}
-	b, err := os.ReadFile(l.place.Index)
+	b, err := regular.ReadFile(l.place.Index, regular.Large)
 	if err != nil {
 		return
 	}

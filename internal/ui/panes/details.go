@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,10 +15,12 @@ import (
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/observe"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/regular"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -196,7 +197,7 @@ func cutNote(lines []draw.Line, cut int64) []draw.Line {
 }
 
 func (d *Reader) spec(file string) []draw.Line {
-	b, err := os.ReadFile(filepath.Join(d.Root, "ralph/specs", filepath.Base(file)))
+	b, err := regular.ReadFile(filepath.Join(d.Root, "ralph/specs", filepath.Base(file)), specfile.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []draw.Line{draw.Of(draw.Warn, "ralph/specs/"+file+" is not there any more.")}
 	}

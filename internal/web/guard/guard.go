@@ -39,7 +39,7 @@ type Options struct {
 
 const (
 	maxBody     = 1 << 20
-	maxSpec     = 2 << 20 // a spec may have 1 MiB, and is wrapped in something
+	maxText     = 4 << 20 // a spec, or the file of settings, may have 1 MiB, and a form may write each of its bytes as three
 	maxHeader   = 32 << 10
 	maxStreams  = 512
 	maxOwn      = 128 // live pages of one browser: 64, which count twice while another stream takes them over
@@ -235,8 +235,8 @@ func (g *Guard) body(w http.ResponseWriter, r *http.Request, out *http.ResponseC
 // maxOf is how much may be sent to an address.
 func maxOf(path string) int64 {
 	switch path {
-	case "/do/queue", "/api/v1/specs", "/api/v1/inbox/queue":
-		return maxSpec
+	case "/do/queue", "/settings", "/settings/file", "/api/v1/specs", "/api/v1/inbox/queue":
+		return maxText
 	}
 	return maxBody
 }

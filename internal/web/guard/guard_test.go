@@ -265,8 +265,8 @@ func TestAttacks(t *testing.T) {
 		{"another port reads the API", "GET", "/api/v1/state", "", []string{cookie, "Sec-Fetch-Site: same-site"}, 403},
 		{"a body without end", "POST", "/do/pause", post + strings.Repeat("x", maxBody), []string{form, cookie}, 413},
 		{"a body without end, for the API", "POST", "/api/v1/pause", strings.Repeat("x", maxBody+1), []string{bearer}, 413},
-		{"a spec without end", "POST", "/do/queue", parts(csrf, strings.Repeat("x", maxSpec)), []string{manyParts, cookie}, 413},
-		{"a spec without end, for the API", "POST", "/api/v1/specs", strings.Repeat("x", maxSpec+1), []string{bearer}, 413},
+		{"a spec without end", "POST", "/do/queue", parts(csrf, strings.Repeat("x", maxText)), []string{manyParts, cookie}, 413},
+		{"a spec without end, for the API", "POST", "/api/v1/specs", strings.Repeat("x", maxText+1), []string{bearer}, 413},
 		{"a file without a token", "POST", "/do/queue", parts("", "x"), []string{manyParts, cookie}, 403},
 		{"a file with the token in the address", "POST", "/do/queue?csrf=" + csrf, parts("", "x"), []string{manyParts, cookie}, 403},
 		{"a file for what takes none", "POST", "/do/pause", parts(csrf, "x"), []string{manyParts, cookie}, 403},
@@ -457,6 +457,13 @@ func TestUpload(t *testing.T) {
 		before := p.took
 		if r := p.ask("POST", "/do/queue", parts(csrf, text), manyParts, cookie); r.status != 200 || p.took != before+1 {
 			t.Errorf("%d bytes: %d %s", len(text), r.status, r.text)
+		}
+	}
+	// A spec, or a file of settings, of a mebibyte in letters that a form writes as three each.
+	for _, to := range []string{"/do/queue", "/settings", "/settings/file"} {
+		before := p.took
+		if r := p.ask("POST", to, "csrf="+csrf+"&text="+strings.Repeat("%D0%96", 1<<19), form, cookie); r.status != 200 || p.took != before+1 {
+			t.Errorf("%s: %d %s", to, r.status, r.text)
 		}
 	}
 }
