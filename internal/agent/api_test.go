@@ -267,6 +267,45 @@ func TestAPIResumes(t *testing.T) {
 	}
 }
 
+// A record whose last line was cut, by a full disk or a kill, goes on behind its last whole line: what
+// comes later is not lost with it.
+func TestAPIResumesACutRecord(t *testing.T) {
+	t.Parallel()
+	for name, cut := range map[string]func(b []byte) []byte{
+		"half a line":     func(b []byte) []byte { return b[:len(b)-20] },
+		"without its end": func(b []byte) []byte { return b[:len(b)-1] },
+		"whole":           func(b []byte) []byte { return b },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := modeltest.New(t, func(q modeltest.Request) modeltest.Reply { return modeltest.Reply{Text: q.Text} })
+			in := input(t, apiSpec("anthropic", s), "A_KEY=not-a-real-key")
+			d := open(t, in.Agent)
+			var res ralph.TurnResult
+			for _, prompt := range []string{"The word is tulip.", "The word is rose.", "Which were they?"} {
+				in.Prompt, in.Resume = prompt, res.Session
+				var err error
+				if res, err = d.Turn(t.Context(), in, ralph.TurnHooks{}); err != nil || res.Exit != ralph.ExitOK {
+					t.Fatalf("%v %+v", err, res)
+				}
+				record := filepath.Join(filepath.Dir(in.Scratch), res.Session+".jsonl")
+				b, err := os.ReadFile(record)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(prompt, "tulip") {
+					if err := os.WriteFile(record, cut(b), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if !strings.Contains(res.Text, "tulip") || !strings.Contains(res.Text, "rose") {
+				t.Errorf("what was said after the cut is forgotten: %s", res.Text)
+			}
+		})
+	}
+}
+
 // A window that fills is emptied by a summary, in the middle of a turn and when ralph asks; the
 // record begins anew with it.
 func TestAPICompacts(t *testing.T) {

@@ -43,6 +43,7 @@ func openSession(in ralph.TurnInput) (*session, error) {
 		return nil, &lostError{in.Resume}
 	}
 	file := filepath.Join(filepath.Dir(in.Scratch), name+".jsonl")
+	kept := 0
 	if in.Resume != "" {
 		b, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -51,9 +52,13 @@ func openSession(in ralph.TurnInput) (*session, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the agent's session: %w", err)
 		}
-		s.history = whole(parse(b))
+		list, n := parse(b)
+		s.history, kept = whole(list), n
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil && in.Resume != "" {
+		err = f.Truncate(int64(kept)) // what is written behind half a line would be lost with it
+	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the agent's session: %w", err)
 	}
@@ -67,20 +72,21 @@ type recordLine struct {
 	Anew bool `json:"anew,omitempty"` // nothing before it counts any more
 }
 
-// parse reads a record. A line that was cut by a crash is left out with all after it.
-func parse(b []byte) []model.Message {
-	var list []model.Message
+// parse reads a record, and says how many bytes of it are whole lines. One that was cut by a crash
+// or a full disk is left out with all after it.
+func parse(b []byte) (list []model.Message, size int) {
 	for row := range bytes.Lines(b) {
 		var r recordLine
-		if json.Unmarshal(row, &r) != nil {
+		if !bytes.HasSuffix(row, []byte("\n")) || json.Unmarshal(row, &r) != nil {
 			break
 		}
 		if r.Anew {
 			list = nil
 		}
 		list = append(list, r.Message)
+		size += len(row)
 	}
-	return list
+	return list, size
 }
 
 // whole gives calls that nothing answered, as their turn was cut, an answer: providers refuse
