@@ -421,46 +421,54 @@ func (x *Session) signals(force context.CancelCauseFunc) func() {
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan struct{})
-	go func() {
-		var limit <-chan time.Time
-		asked := false
-		for {
-			select {
-			case <-done:
-				return
-			case <-limit:
-				force(forced{})
-				return
-			case sig := <-ch:
-				if asked && sig == os.Interrupt {
-					force(forced{})
-					return
-				}
-				asked = true
-				if sig != os.Interrupt && limit == nil {
-					limit = time.After(termLimit)
-				}
-				x.stop(sig)
-			}
-		}
-	}()
+	var heard sync.WaitGroup
+	heard.Go(func() { x.hearSignals(ch, done, force) })
 	return func() {
 		signal.Stop(ch)
 		close(done)
+		heard.Wait()
+	}
+}
+
+// hearSignals acts on signals until done. A stop is written beside the hearing: whoever holds the
+// journal's lock meanwhile, the second signal and the limit still end the session at once.
+func (x *Session) hearSignals(ch <-chan os.Signal, done <-chan struct{}, force context.CancelCauseFunc) {
+	var stops sync.WaitGroup
+	defer stops.Wait()
+	var limit <-chan time.Time
+	asked := false
+	for {
+		select {
+		case <-done:
+			return
+		case <-limit:
+			force(forced{})
+			return
+		case sig := <-ch:
+			if asked && sig == os.Interrupt {
+				force(forced{})
+				return
+			}
+			asked = true
+			if sig != os.Interrupt && limit == nil {
+				limit = time.After(termLimit)
+			}
+			x.mu.Lock()
+			x.asked = true
+			x.mu.Unlock()
+			stops.Go(func() { x.stop(sig) })
+		}
 	}
 }
 
 func (x *Session) stop(sig os.Signal) {
 	cause := map[os.Signal]string{os.Interrupt: "Ctrl+C", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]
-	x.mu.Lock()
-	x.asked = true
-	x.mu.Unlock()
-	_ = x.journal.Update(context.Background(), "person", func(s *ralph.State) ([]ralph.Fact, error) {
-		return s.Steer(ralph.WantStop, cause)
-	})
 	if sig == os.Interrupt {
 		x.console.Note("press Ctrl+C again to stop at once")
 	}
+	_ = x.journal.Update(context.Background(), "person", func(s *ralph.State) ([]ralph.Fact, error) {
+		return s.Steer(ralph.WantStop, cause)
+	})
 }
 
 // readAgentSession reads ralph/.agent-session; nil when there is none.
