@@ -31,7 +31,8 @@ type Undo struct {
 	repo    *git.Repo
 	by      string // whose facts they are
 	saved   []ralph.Saved
-	words   string // what was done
+	words   string   // what was done
+	left    []string // what was not done beside it
 }
 
 // NewUndo is an undo of what a task left, by a surface.
@@ -52,7 +53,7 @@ func (u *Undo) Said() []string {
 	for _, saved := range u.saved {
 		lines = append(lines, fmt.Sprintf("kept: %s (%s)", saved.Ref, saved.What))
 	}
-	return lines
+	return append(lines, u.left...)
 }
 
 func (u *Undo) Cleanup() error {
@@ -216,6 +217,11 @@ func (u *Undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fa
 			onto = tip
 		}
 	}
+	if tip == onto { // asked first: once the base has the revert, nothing may refuse it
+		if err := refs.MayMove(u.repo, i.Branch); err != nil {
+			return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
+		}
+	}
 	key := "rollback-" + string(t.ID) + "-" + m.To[:12]
 	message := fmt.Sprintf("ralph: roll back %s\n\nThis undoes %s, task %s.\n\nRalph-Task: %s\n", t.Name, m.To, t.ID, t.ID)
 	commit, err := landing.Revert(u.ctx, u.repo, landing.RevertInput{Onto: onto, From: m.From, To: m.To, Message: message, Key: key})
@@ -232,8 +238,12 @@ func (u *Undo) revertOn(t *ralph.Task, i *ralph.Integration, m span) ([]ralph.Fa
 		facts = append(facts, f)
 	}
 	if tip == onto && commit != onto {
-		if err := refs.Advance(u.ctx, u.repo, i.Branch, onto, commit); err != nil {
+		err := refs.Advance(u.ctx, u.repo, i.Branch, onto, commit)
+		if err != nil && onto != base {
 			return nil, fmt.Errorf("roll back %s: %w", t.ID, err)
+		}
+		if err != nil { // the base has it, which is what counts: the next session brings the branch along
+			u.left = append(u.left, fmt.Sprintf("%s was not moved with it: %v", i.Branch, err))
 		}
 	}
 	return facts, nil
@@ -258,7 +268,7 @@ func (u *Undo) land(i *ralph.Integration, from, to, key string) (ralph.Fact, err
 		return nil, fmt.Errorf("roll back %s: %w", u.id, err)
 	case l.How != "":
 		if err := refs.Drop(u.ctx, u.repo, key); err != nil {
-			return nil, err
+			u.left = append(u.left, err.Error())
 		}
 		return ralph.Landed{From: from, To: to, How: l.How, Behind: l.Behind}, nil
 	case len(l.Dirty) > 0:

@@ -112,7 +112,7 @@ func Advance(ctx context.Context, r *git.Repo, branch, from, to string) error {
 	}
 	var lines []string
 	if tip != to {
-		if err := mayMove(r, branch); err != nil {
+		if err := MayMove(r, branch); err != nil {
 			return err
 		}
 		lines = append(lines, "update refs/heads/"+branch+" "+to+" "+from)
@@ -126,8 +126,8 @@ func Advance(ctx context.Context, r *git.Repo, branch, from, to string) error {
 	return nil
 }
 
-// mayMove refuses a branch that is checked out outside ralph's own worktrees.
-func mayMove(r *git.Repo, branch string) error {
+// MayMove refuses a branch that is checked out outside ralph's own worktrees.
+func MayMove(r *git.Repo, branch string) error {
 	for _, c := range Checkouts(r) {
 		if c.Branch == branch && !c.ours() {
 			return git.Refuse("the branch "+branch+" is checked out in "+c.Dir+", whose files would not follow it",
