@@ -3,18 +3,38 @@ package ralph_test
 import (
 	"go/ast"
 	"go/token"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/action"
 )
 
-var (
-	aCommand = regexp.MustCompile(`\bralph (agent|approve|answer|autopilot|config|construct|deny|doctor|gates|inbox|log|mode|pause|plan|query|receipts|recover|replay|report|resume|rules|serve|status|stop|task|trust|unlock|verify|why)\b`)
-	aLink    = regexp.MustCompile(`\[\[([a-z]+(?:-[a-z]+)?)(?: |\]\])`)
-)
+var aLink = regexp.MustCompile(`\[\[([a-z]+(?:-[a-z]+)?)(?: |\]\])`)
+
+// commandsIn finds the commands of the table in README.md in a text.
+func commandsIn(t *testing.T) *regexp.Regexp {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `ralph .*?` \\|").FindAllString(string(readme), -1) {
+		for _, m := range regexp.MustCompile("`(?:ralph )?([a-z][a-z-]*)").FindAllStringSubmatch(row, -1) {
+			names = append(names, m[1])
+		}
+	}
+	for _, name := range []string{"agent", "auto", "breaker", "fleet", "inbox", "sync", "task", "ui", "version", "why"} {
+		if !slices.Contains(names, name) {
+			t.Fatalf("the table of commands in README.md has no %s: %q", name, names)
+		}
+	}
+	return regexp.MustCompile(`\bralph (` + strings.Join(names, "|") + `)\b`)
+}
 
 // neutral are the packages whose words any surface may show: what to do next is a link there.
 func neutral() []string {
@@ -22,7 +42,7 @@ func neutral() []string {
 }
 
 // links refuses commands in what any surface shows, and links that name nothing.
-func links(f *file) (out []string) {
+func links(f *file, aCommand *regexp.Regexp) (out []string) {
 	if f.test {
 		return nil
 	}
@@ -48,7 +68,8 @@ func links(f *file) (out []string) {
 // What a person can do next is a link in all words that more than one surface shows.
 func TestWordsHaveLinks(t *testing.T) {
 	t.Parallel()
+	aCommand := commandsIn(t)
 	for _, f := range ourFiles(t) {
-		report(t, links(f))
+		report(t, links(f, aCommand))
 	}
 }

@@ -60,11 +60,12 @@ func samples() []sample {
 func TestRulesCanFail(t *testing.T) {
 	t.Parallel()
 	lookup := exports(t)
+	aCommand := commandsIn(t)
 	for _, s := range samples() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			f := parse(t, token.NewFileSet(), s.pkg, s.file, s.text)
-			got := slices.Concat(imports(f, layers(), homes()), sizes(f), globals(f), names(f), interfaces(f), citations(f, explainedIDs()), links(f))
+			got := slices.Concat(imports(f, layers(), homes()), sizes(f), globals(f), names(f), interfaces(f), citations(f, explainedIDs()), links(f, aCommand))
 			if isPure(f) {
 				info, _ := typesOf(s.pkg, []*file{f}, lookup) // unknown imports do not matter here
 				got = append(got, impure(f, info)...)

@@ -43,10 +43,12 @@ func views() map[string]view {
 		"report":   {command: "report", page: "History"},
 		"rules":    {command: "rules", page: "Gates"},
 		"status":   {command: "status", page: "Overview"},
+		"sync":     {command: "sync"},
 		"task":     {command: "task", page: "Plan"},
 		"threads":  {command: "thread list", page: "Threads"},
 		"verify":   {command: "verify"},
 		"why":      {command: "why"},
+		"workers":  {command: "fleet workers"},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 func serviceVerbs() []definition {
 	return []definition{
 		{
-			name: "breaker-retry", about: Service, title: "Send now", key: "r", primary: true, said: "What waits is sent now, by the engine or by the next `ralph sync`",
+			name: "breaker-retry", about: Service, title: "Send now", key: "r", primary: true, said: "What waits is sent now, by the engine or by the next `[[sync]]`",
 			command: "breaker retry <service>", short: "Send what waits for a service now, also what it has refused",
 			doc:   "Ends the wait of an open breaker or of a limit, and tries what a service has refused once more.",
 			facts: func(s *ralph.State, _ Context, in Input) ([]ralph.Fact, error) { return s.RetryService(in.ID) },

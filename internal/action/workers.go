@@ -29,7 +29,7 @@ func workerVerbs() []definition {
 			}
 			fleet, ok := backend.(Fleet)
 			if !ok {
-				return Result{}, &ralph.Refusal{Why: "workers cannot be reached from here", Hint: "`ralph fleet drain " + in.ID + "`", Kind: ralph.ErrUsage}
+				return Result{}, &ralph.Refusal{Why: "workers cannot be reached from here", Hint: "drain it where its coordinator works; `[[workers]]` lists all", Kind: ralph.ErrUsage}
 			}
 			said, err := fleet.Drain(ctx, in.ID)
 			return Result{Said: said}, err
@@ -40,7 +40,7 @@ func workerVerbs() []definition {
 // drainable refuses a worker that takes no steps of the coordinator that works here.
 func drainable(_ *ralph.State, w Context, id string) error {
 	if !slices.Contains(w.Workers, id) {
-		return &ralph.Refusal{Why: "no worker " + id + " takes steps of this repository now", Hint: "`ralph fleet workers` lists those that the server knows", Kind: ralph.ErrNotFound}
+		return &ralph.Refusal{Why: "no worker " + id + " takes steps of this repository now", Hint: "`[[workers]]` lists those that the server knows", Kind: ralph.ErrNotFound}
 	}
 	return nil
 }

@@ -73,8 +73,8 @@ func (x *sending) tried(rev int) error {
 	err := x.record(func(s *ralph.State) []ralph.Fact {
 		r := s.Remote(x.service, x.at.Item)
 		wanted = r != nil && slices.ContainsFunc(r.Pushes, func(p ralph.Push) bool { return p.ID == x.at.ID })
-		if !wanted {
-			return nil
+		if !wanted { // the one call that an open breaker lets through was none: the next one is
+			return breaker.AfterCall(s.Outside(x.service), breaker.CallEnd{Refused: true}, x.how.Breaker, x.x.Journal.Now())
 		}
 		steady := x.x.Steady()
 		return []ralph.Fact{ralph.PushTried{PushRef: x.at, Rev: rev, Boot: steady.Boot, UpMS: steady.Up.Milliseconds()}}

@@ -19,7 +19,7 @@ func outsideLines(e ralph.Event) []string {
 	case ralph.PushFailed:
 		return []string{OneLine(fmt.Sprintf("SYNC: %s waits: %s", f.Item, f.Why))}
 	case ralph.PushRefused:
-		return []string{OneLine(fmt.Sprintf("SYNC: parked: %s (`ralph breaker list`)", f.Why))}
+		return []string{OneLine(fmt.Sprintf("SYNC: parked: %s (`[[breakers]]`)", f.Why))}
 	case ralph.PushDropped:
 		return []string{OneLine(fmt.Sprintf("SYNC: %s: an entry is dropped", f.Item))}
 	case ralph.ServiceLimited:
