@@ -172,7 +172,7 @@ func extended(s *ralph.State, in Input, facts []ralph.Fact) Result {
 	return d
 }
 
-// repair has the desk work on what a task left, if the state allows it.
+// repair has the backend work on what a task left, if the state allows it.
 func repair(work func(Backend, context.Context, ralph.TaskID) (string, error)) func(context.Context, definition, Backend, Input) (Result, error) {
 	return func(ctx context.Context, v definition, backend Backend, in Input) (Result, error) {
 		err := backend.Update(ctx, func(s *ralph.State) ([]ralph.Fact, error) { return nil, v.try(s, backend.Context(), in.ID) })

@@ -86,7 +86,7 @@ func TestGateFiles(t *testing.T) {
 	t.Parallel()
 	env, _ := engineIn(t, "true", "")
 	f := dashboard.NewGateFiles(env, env.Dir)
-	patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+" + strings.Repeat("b\n+", dashboard.MostDiff)
+	patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+" + strings.Repeat("b\n+", dashboard.MaxDiff)
 	name := filepath.Join(env.Dir, worktree.PatchFile("t-0001"))
 	for path, text := range map[string]string{name: patch, filepath.Join(env.Dir, "new.txt"): "x"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -100,7 +100,7 @@ func TestGateFiles(t *testing.T) {
 	g := &ralph.Approval{ID: "g-1", Kind: ralph.ApprovalRequest, Task: "t-0001", InTurn: true, Text: "x"}
 	look := func() gates.Detail { return f.Detail(t.Context(), s, g) }
 	d := look()
-	if len(d.Changes) != 1 || d.Changes[0].Path != "x" || len(d.Diff) > dashboard.MostDiff || !strings.HasSuffix(d.Diff, "\n") || d.DiffCut != int64(len(patch)-len(d.Diff)) {
+	if len(d.Changes) != 1 || d.Changes[0].Path != "x" || len(d.Diff) > dashboard.MaxDiff || !strings.HasSuffix(d.Diff, "\n") || d.DiffCut != int64(len(patch)-len(d.Diff)) {
 		t.Errorf("%+v, %d bytes, %d cut of %d", d.Changes, len(d.Diff), d.DiffCut, len(patch))
 	}
 	if !strings.Contains(strings.Join(d.Changed, " "), "new.txt") || d.Folder == "" {

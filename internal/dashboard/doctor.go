@@ -8,11 +8,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// doctorDesk is `ralph doctor` for the dashboard (web.Doctor).
-type doctorDesk struct{ env workspace.Env }
+// doctorRun is `ralph doctor` for the dashboard (web.Doctor).
+type doctorRun struct{ env workspace.Env }
 
 // Run looks at everything that the command looks at.
-func (d doctorDesk) Run(ctx context.Context, say func(what string)) ([]web.Finding, error) {
+func (d doctorRun) Run(ctx context.Context, say func(what string)) ([]web.Finding, error) {
 	x := doctor.Examine(ctx, d.env, say)
 	x.HideSecrets(d.env)
 	out := make([]web.Finding, len(x.Findings))

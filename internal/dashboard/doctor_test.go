@@ -13,7 +13,7 @@ func TestDoctorDesk(t *testing.T) {
 	t.Parallel()
 	env := workspace.Env{Dir: t.TempDir(), Environ: []string{"PATH=" + t.TempDir(), "HOME=" + t.TempDir()}}
 	var said []string
-	found, err := doctorDesk{env}.Run(t.Context(), func(what string) { said = append(said, what) })
+	found, err := doctorRun{env}.Run(t.Context(), func(what string) { said = append(said, what) })
 	if err != nil || !slices.Equal(said, []string{"git"}) || len(found) != 1 || found[0].Level != "problem" || found[0].What != "git" || found[0].Fix == "" {
 		t.Errorf("outside of a repository: %v, said %v, %v", found, said, err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// MostDiff bounds what the dashboard shows of a task's patch, in bytes.
-const MostDiff = 256 << 10
+// MaxDiff bounds what the dashboard shows of a task's patch, in bytes.
+const MaxDiff = 256 << 10
 
 // gateFiles looks up for the dashboard what only git and files know of a gate (web.Gates).
 // Pages are made often: git is asked now and then.
@@ -60,7 +60,7 @@ func (f *gateFiles) Detail(ctx context.Context, s *ralph.State, g *ralph.Approva
 	defer cancel()
 	d := observe.GateDetail(ctx, f.env, s, g, f.root)
 	if d.Patch != "" {
-		d.Diff, d.DiffCut = readPart(filepath.Join(f.root, d.Patch), MostDiff)
+		d.Diff, d.DiffCut = readPart(filepath.Join(f.root, d.Patch), MaxDiff)
 	}
 	if len(f.last) >= maxLooked {
 		clear(f.last)

@@ -23,9 +23,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// settingsDesk is ralph/config.yaml as the dashboard sees it (web.Settings). It is safe
+// settingsStore is ralph/config.yaml as the dashboard sees it (web.Settings). It is safe
 // for concurrent use.
-type settingsDesk struct {
+type settingsStore struct {
 	env  workspace.Env
 	root string
 	now  func() time.Time
@@ -41,7 +41,7 @@ type undoSettings struct {
 	at        time.Time
 }
 
-func (d *settingsDesk) text() ([]byte, bool, error) {
+func (d *settingsStore) text() ([]byte, bool, error) {
 	b, err := os.ReadFile(filepath.Join(d.root, "ralph/config.yaml"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, false, nil
@@ -55,7 +55,7 @@ func hashOf(text []byte) string {
 }
 
 // Read is the file as it is, with the defaults and the environment.
-func (d *settingsDesk) Read() web.SettingsFile {
+func (d *settingsStore) Read() web.SettingsFile {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f := web.SettingsFile{Path: "ralph/config.yaml"}
@@ -84,7 +84,7 @@ func (d *settingsDesk) Read() web.SettingsFile {
 }
 
 // Save makes all of the changes, or none.
-func (d *settingsDesk) Save(hash string, changes []web.SettingChange) error {
+func (d *settingsStore) Save(hash string, changes []web.SettingChange) error {
 	var names []string
 	for _, ch := range changes {
 		name := ch.Key
@@ -108,7 +108,7 @@ func (d *settingsDesk) Save(hash string, changes []web.SettingChange) error {
 }
 
 // SaveText replaces the file.
-func (d *settingsDesk) SaveText(hash, typed string) error {
+func (d *settingsStore) SaveText(hash, typed string) error {
 	return d.change(hash, "the file", func(text []byte) ([]byte, error) {
 		if bytes.Contains(text, []byte("\r\n")) { // a form ends its lines as it likes
 			typed = strings.ReplaceAll(typed, "\n", "\r\n")
@@ -123,7 +123,7 @@ func (d *settingsDesk) SaveText(hash, typed string) error {
 }
 
 // Undo takes back what was saved last.
-func (d *settingsDesk) Undo(hash string) error {
+func (d *settingsStore) Undo(hash string) error {
 	d.mu.Lock()
 	last := d.undo
 	d.mu.Unlock()
@@ -134,7 +134,7 @@ func (d *settingsDesk) Undo(hash string) error {
 }
 
 // change writes what make makes of the file, if it is what a form was made from.
-func (d *settingsDesk) change(hash, what string, edit func(text []byte) ([]byte, error)) error {
+func (d *settingsStore) change(hash, what string, edit func(text []byte) ([]byte, error)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var was, now []byte

@@ -15,7 +15,7 @@ import (
 )
 
 // deskOn is the settings of a repository whose file has this text.
-func deskOn(t *testing.T, text string, environ ...string) (*settingsDesk, func() string) {
+func deskOn(t *testing.T, text string, environ ...string) (*settingsStore, func() string) {
 	t.Helper()
 	root := t.TempDir()
 	path := filepath.Join(root, "ralph/config.yaml")
@@ -33,7 +33,7 @@ func deskOn(t *testing.T, text string, environ ...string) (*settingsDesk, func()
 		}
 		return string(b)
 	}
-	return &settingsDesk{env: workspace.Env{Environ: environ}, root: root, now: func() time.Time { return at }}, read
+	return &settingsStore{env: workspace.Env{Environ: environ}, root: root, now: func() time.Time { return at }}, read
 }
 
 func find(t *testing.T, f web.SettingsFile, key string) web.Setting {

@@ -273,7 +273,7 @@ func (c *clone) back(ctx context.Context, in In, j *job, tree *git.Repo, parts *
 	}
 	out := Out{Ref: ident.Out(in.Journal, ident.KeyOf(in.Ref), attempt), Worker: c.w.o.Name, Lease: in.Lease}
 	if !c.w.seal.Off() {
-		if out.Parcel, err = carry.Wrap(ctx, tree, j.place, nil, place, b, mostParcel, n.MayTravel(parts.Redact)); err == nil {
+		if out.Parcel, err = carry.Wrap(ctx, tree, j.place, nil, place, b, maxParcel, n.MayTravel(parts.Redact)); err == nil {
 			return out, nil
 		}
 	}

@@ -105,7 +105,7 @@ func (h *hold) Begin(ctx context.Context, in session.FleetIn) (hook.Does, func()
 	}
 	w := worker.New(d.client, coordinatorQueue(d.server.queue(), d.journal), worker.Options{WorkerStopTimeout: goodbye, MaxConcurrentActivityExecutionSize: 1000})
 	register(w)
-	w.RegisterActivityWithOptions(desk{in.Journal}.talk, activity.RegisterOptions{Name: talkActivity})
+	w.RegisterActivityWithOptions(talkServer{in.Journal}.talk, activity.RegisterOptions{Name: talkActivity})
 	people := worker.New(d.client, requestQueue(d.server.queue(), d.url), worker.Options{WorkerStopTimeout: goodbye})
 	register(people)
 	people.RegisterActivityWithOptions(answerer{in.Env, in.Parts.Root, in.Journal, &d.asked}.act, activity.RegisterOptions{Name: actActivity})

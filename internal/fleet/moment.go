@@ -22,8 +22,8 @@ import (
 
 // What the coordinator writes down for the dashboard, the screen and `ralph status`, which know nothing of Temporal.
 
-// mostAsked bounds the steps that the server is asked about at each look.
-const mostAsked = 100
+// maxAsked bounds the steps that the server is asked about at each look.
+const maxAsked = 100
 
 // onlooker looks at the fleet again and again.
 type onlooker struct {
@@ -153,7 +153,7 @@ func (o *onlooker) underWay(ctx context.Context, now time.Time) (steps []workers
 		}
 		return strings.Compare(a, b)
 	})
-	for _, id := range ids[:min(len(ids), mostAsked)] {
+	for _, id := range ids[:min(len(ids), maxAsked)] {
 		x := open[id]
 		if err := ask(ctx, d.client, &x.Step); err != nil {
 			return nil, 0, err
@@ -168,7 +168,7 @@ func (o *onlooker) underWay(ctx context.Context, now time.Time) (steps []workers
 			steps = append(steps, x.Step)
 		}
 	}
-	return steps, time.Duration(len(ids)/mostAsked) * o.every(), nil
+	return steps, time.Duration(len(ids)/maxAsked) * o.every(), nil
 }
 
 // ask asks the server who carries a step out. One that has ended meanwhile is as it was.

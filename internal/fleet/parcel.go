@@ -19,7 +19,7 @@ import (
 // That is for a fleet with a key alone, as whoever looks at the server may see its payloads.
 
 const (
-	mostParcel  = 96 << 10 // with all that is around it, a parcel stays well below maxPayload
+	maxParcel   = 96 << 10 // with all that is around it, a parcel stays well below maxPayload
 	freshParcel = 24 << 10 // from where on, without its note, a newer base is worth a push
 )
 
@@ -60,7 +60,7 @@ func (d *Doer) parcel(ctx context.Context, repo *git.Repo, at carry.Place, n not
 		over()
 		return none
 	}
-	b, err := carry.Wrap(ctx, repo, carry.Place{Head: from.Commit, Tree: from.Tree}, known, at, sealed, mostParcel, n.MayTravel(d.in.Parts.Redact))
+	b, err := carry.Wrap(ctx, repo, carry.Place{Head: from.Commit, Tree: from.Tree}, known, at, sealed, maxParcel, n.MayTravel(d.in.Parts.Redact))
 	if err != nil || len(b)-len(sealed) > freshParcel {
 		d.bases.Renew(at.Head, tree)
 	}

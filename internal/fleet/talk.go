@@ -30,10 +30,10 @@ type Talk struct {
 	Beat  time.Duration
 }
 
-// desk is the coordinator's end: the activity that writes into its journal.
-type desk struct{ journal stepping.Journal }
+// talkServer is the coordinator's end: the activity that writes into its journal.
+type talkServer struct{ journal stepping.Journal }
 
-func (d desk) talk(ctx context.Context, in Talk) (briefing.Told, error) {
+func (d talkServer) talk(ctx context.Context, in Talk) (briefing.Told, error) {
 	stop := beat(ctx, in.Beat)
 	defer stop()
 	if len(in.Facts) > 0 {
@@ -63,7 +63,7 @@ func (d desk) talk(ctx context.Context, in Talk) (briefing.Told, error) {
 	}
 }
 
-func (d desk) told(id ralph.TaskID) (briefing.Told, error) {
+func (d talkServer) told(id ralph.TaskID) (briefing.Told, error) {
 	out, err := briefing.Tell(d.journal.State(), id)
 	if err != nil {
 		return out, err

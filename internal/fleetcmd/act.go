@@ -71,8 +71,8 @@ func Look(ctx context.Context, f Fleet, env workspace.Env, at At, what Act, foll
 	}
 }
 
-// MostSubmitted bounds a spec that travels: what is put into Temporal stays below 256 kB.
-const MostSubmitted = 128 << 10
+// MaxSubmitted bounds a spec that travels: what is put into Temporal stays below 256 kB.
+const MaxSubmitted = 128 << 10
 
 // Submitted reads a spec that is to be queued elsewhere: a file, or - for standard input.
 func Submitted(env workspace.Env, file, name string) (action.Input, error) {
@@ -94,12 +94,12 @@ func Submitted(env workspace.Env, file, name string) (action.Input, error) {
 	if in.File == "" {
 		return in, usage("standard input has no name: say which file the spec is to be, --name NAME.md")
 	}
-	b, err := io.ReadAll(io.LimitReader(from, MostSubmitted+1))
+	b, err := io.ReadAll(io.LimitReader(from, MaxSubmitted+1))
 	switch {
 	case err != nil:
 		return in, fmt.Errorf("read the spec: %w", err)
-	case len(b) > MostSubmitted:
-		return in, &ralph.Refusal{Why: fmt.Sprintf("the spec is larger than %d kB", MostSubmitted>>10), Hint: "split it, or commit it to ralph/specs and queue it at the coordinator", Kind: ralph.ErrUsage}
+	case len(b) > MaxSubmitted:
+		return in, &ralph.Refusal{Why: fmt.Sprintf("the spec is larger than %d kB", MaxSubmitted>>10), Hint: "split it, or commit it to ralph/specs and queue it at the coordinator", Kind: ralph.ErrUsage}
 	case strings.TrimSpace(string(b)) == "":
 		return in, &ralph.Refusal{Why: "the spec is empty", Hint: "say in it what is wanted", Kind: ralph.ErrUsage}
 	}

@@ -318,7 +318,7 @@ func (r *Repo) leadsInto(gitDir, value, root string) bool {
 	return err == nil && failed == nil && err2 == nil && filepath.IsLocal(rel)
 }
 
-// TrimModules is trimConfig for all submodules that this worktree has, before a command
+// TrimModules is TrimConfig for all submodules that this worktree has, before a command
 // that starts git inside them.
 func (r *Repo) TrimModules(ctx context.Context) error {
 	if !r.ours {

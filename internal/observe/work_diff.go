@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	mostNew = 100      // new files that are shown
-	maxNew  = 32 << 10 // bytes of each
+	maxNew      = 100      // new files that are shown
+	maxNewBytes = 32 << 10 // bytes of each
 )
 
 // WorkDiff is what is changed in the work tree of a task by now: in the middle of a turn no
@@ -52,7 +52,7 @@ func WorkDiff(ctx context.Context, env workspace.Env, root string, t *ralph.Task
 		b.WriteByte('\n')
 	}
 	names := slices.DeleteFunc(strings.Split(files, "\x00"), func(name string) bool { return name == "" })
-	for _, name := range names[:min(len(names), mostNew)] {
+	for _, name := range names[:min(len(names), maxNew)] {
 		newFile(b, repo.Root(), name)
 	}
 	return text.Head(b.Bytes(), maxFile), nil
@@ -71,7 +71,7 @@ func newFile(b *bytes.Buffer, root, name string) {
 		return
 	}
 	defer f.Close()
-	words, err := io.ReadAll(io.LimitReader(f, maxNew))
+	words, err := io.ReadAll(io.LimitReader(f, maxNewBytes))
 	if err != nil || bytes.IndexByte(words, 0) >= 0 {
 		fmt.Fprintf(b, "Binary file, %d bytes\n", info.Size())
 		return

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	mostAtOnce = 64 << 10 // bytes that are handed over at once, at most
-	mostQueued = 4        // pieces that wait, at most: who writes more has to wait
+	maxAtOnce = 64 << 10 // bytes that are handed over at once, at most
+	maxQueued = 4        // pieces that wait, at most: who writes more has to wait
 )
 
 // Behind is a Writer that does its work beside whoever writes to it: an agent that says much is
@@ -39,10 +39,10 @@ func (w *Behind) Write(p []byte) (int, error) {
 		return 0, os.ErrClosed
 	}
 	if w.queue == nil {
-		w.queue, w.spare = make(chan []byte, mostQueued), make(chan []byte, mostQueued+1)
+		w.queue, w.spare = make(chan []byte, maxQueued), make(chan []byte, maxQueued+1)
 		w.rest.Go(w.pass)
 	}
-	for piece := range slices.Chunk(p, mostAtOnce) {
+	for piece := range slices.Chunk(p, maxAtOnce) {
 		if err := w.failure(); err != nil {
 			return 0, err
 		}

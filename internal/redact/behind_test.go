@@ -31,7 +31,7 @@ func TestBehind(t *testing.T) {
 	to := &sinkTo{}
 	w := &Behind{to: to}
 	var want []byte
-	p := make([]byte, 3*mostAtOnce+1)
+	p := make([]byte, 3*maxAtOnce+1)
 	for i := range 50 {
 		p := p[:(i*7919)%len(p)]
 		for k := range p {

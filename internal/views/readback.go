@@ -125,7 +125,7 @@ func (v *Views) Show(s *ralph.State) error {
 	return err
 }
 
-// Forget makes the next readBack look at the views again.
+// Forget makes the next ReadBack look at the views again.
 func (v *Views) Forget() { v.inbox.seen, v.plan.seen = nil, nil }
 
 // ForgetBases is for a journal that begins: the copies are of another one, that
@@ -147,7 +147,7 @@ func (v *Views) Stale() bool {
 	return v.readInbox && v.inbox.stale || v.readPlan && v.plan.stale
 }
 
-// Rebase is called when what readBack found is recorded: it is part of the
+// Rebase is called when what ReadBack found is recorded: it is part of the
 // state from here on, and compared no more.
 func (v *Views) Rebase() error {
 	for _, f := range []*viewFile{&v.inbox, &v.plan} {
@@ -164,7 +164,7 @@ func (v *Views) Rebase() error {
 }
 
 // changed returns the view's text and its base when a person changed it. A
-// journal that begins has no base, whatever lies there (forgetBases).
+// journal that begins has no base, whatever lies there (ForgetBases).
 func (f *viewFile) changed(begins bool, render func() string) (text, base string, ok bool, err error) {
 	f.edited, f.gone = false, false
 	info, err := os.Stat(f.path)
@@ -440,7 +440,7 @@ type viewFile struct {
 	stale bool        // to be written although no fact says so
 	shown bool        // to a reader, who writes nothing
 
-	text   string // what readBack read
+	text   string // what ReadBack read
 	edited bool   // text differs from the base
 	gone   bool   // somebody deleted it
 

@@ -170,7 +170,7 @@ func (v *Views) writeRecords(f *viewFile, text string) error {
 	f.stale = true // until it is written
 	info, err := os.Stat(f.path)
 	missing := errors.Is(err, os.ErrNotExist)
-	if err == nil && !f.sawLast(info) { // saved by a person since readBack: the next Update reads it first
+	if err == nil && !f.sawLast(info) { // saved by a person since ReadBack: the next Update reads it first
 		return nil
 	}
 	if err != nil && !missing {

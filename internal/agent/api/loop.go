@@ -14,8 +14,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// mostSteps is how often the model is asked in one turn: whoever goes round in circles ends.
-const mostSteps = 200
+// maxSteps is how often the model is asked in one turn: whoever goes round in circles ends.
+const maxSteps = 200
 
 // loop is the agent itself, in a process of its own: it asks the model, runs what that calls,
 // and tells it what came of it, until it calls nothing more.
@@ -68,7 +68,7 @@ func (l *loop) turn(ctx context.Context) error {
 		return l.compact(ctx)
 	}
 	l.add(model.Message{Role: model.User, Text: l.Prompt})
-	for range mostSteps {
+	for range maxSteps {
 		r, err := l.step(ctx)
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func (l *loop) turn(ctx context.Context) error {
 		}
 		l.add(model.Message{Role: model.User, Text: more})
 	}
-	return failed(ralph.ErrClassBudget, fmt.Sprintf("the model was asked %d times in one turn and came to no end", mostSteps))
+	return failed(ralph.ErrClassBudget, fmt.Sprintf("the model was asked %d times in one turn and came to no end", maxSteps))
 }
 
 // step asks the model once. A history that does not fit is made shorter first.

@@ -34,14 +34,14 @@ func (l *loop) says(r model.Response) {
 
 var planLine = lazyregexp.New(`(?m)^\s*[-*] \[([ xX])\] (\S.*)$`)
 
-// mostPlan bounds a plan.
-const mostPlan = 100
+// maxPlan bounds a plan.
+const maxPlan = 100
 
 // planIn is the plan in a message: its lines with boxes. The first that is open is under way.
 func planIn(said string) []ralph.PlanStep {
 	var plan []ralph.PlanStep
 	working := false
-	for _, m := range planLine.FindAllStringSubmatch(said, mostPlan) {
+	for _, m := range planLine.FindAllStringSubmatch(said, maxPlan) {
 		step := ralph.PlanStep{Text: text.Line(m[2], 200), Status: "completed"}
 		if m[1] == " " {
 			step.Status = "pending"

@@ -48,7 +48,7 @@ func (k *talk) before(e controlLine) {
 		p.dir = in.Dir
 	}
 	leave := func() {
-		if len(k.passed) < wire.MostAsks {
+		if len(k.passed) < wire.MaxAsks {
 			k.passed[in.Call] = p
 		}
 		k.respond(e.ID, PreTool("ask", "ralph answers it"))

@@ -29,7 +29,7 @@ const (
 // talk is ralph's side of the control channel of one claude process: what it
 // says to it, and the answers to what claude asks. A hook over this channel is bound
 // to the turn by being in it, and claude waits for its answer. Before a tool that hook is
-// where ralph says no, and the rules of settings are the second line (claude_ask.go).
+// where ralph says no, and the rules of settings are the second line (ask.go).
 type talk struct {
 	t    *wire.Turn
 	c    *reader

@@ -29,7 +29,7 @@ const (
 	idleLimit = 5 * time.Minute
 	// startLimit is how long the handshake may take. 0.2 to 0.4 s were seen.
 	startLimit = 60 * time.Second
-	// settleLimit is how long what is done after a turn may take: milliseconds.
+	// settle is how long what is done after a turn may take: milliseconds.
 	settle = 5 * time.Second
 )
 

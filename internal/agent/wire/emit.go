@@ -15,7 +15,7 @@ import (
 const (
 	MaxDetail = 64 << 10 // of Request.Detail, in bytes
 	MaxRaw    = 4 << 10  // of StreamEvent.Raw, in bytes
-	MostAsks  = 100      // requests of one turn that wait for an answer at once
+	MaxAsks   = 100      // requests of one turn that wait for an answer at once
 )
 
 // KeptRaw is an unknown event as it is kept: a long one, and one that is no JSON, is
@@ -86,7 +86,7 @@ func (a *Asking) Answer(ctx context.Context, q ralph.Request) (ralph.Reply, erro
 		return ralph.Reply{Text: "nobody can be asked: do without it, or end your turn and say what you need"}, nil
 	}
 	if !a.begin() {
-		return ralph.Reply{Text: fmt.Sprintf("%d questions are open already: wait for their answers", MostAsks)}, nil
+		return ralph.Reply{Text: fmt.Sprintf("%d questions are open already: wait for their answers", MaxAsks)}, nil
 	}
 	defer a.end()
 	r, err := a.Ask(ctx, q)
@@ -100,7 +100,7 @@ func (a *Asking) Answer(ctx context.Context, q ralph.Request) (ralph.Reply, erro
 func (a *Asking) begin() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.open >= MostAsks {
+	if a.open >= MaxAsks {
 		return false
 	}
 	if a.open++; a.open > 1 {

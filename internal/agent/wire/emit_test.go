@@ -85,7 +85,7 @@ func TestTooManyAsks(t *testing.T) {
 		time.Sleep(time.Hour)
 		close(answer)
 		all.Wait()
-		if asked.Load() != MostAsks || told.Load() != 1000-MostAsks {
+		if asked.Load() != MaxAsks || told.Load() != 1000-MaxAsks {
 			t.Errorf("%d asked, %d told", asked.Load(), told.Load())
 		}
 		if got := a.Stop(); got != time.Hour {

@@ -67,7 +67,7 @@ func ReadRPC(line []byte) (m RPCMessage, ok bool) {
 }
 
 // RPCAnswer is the answer to a call: a result, valid only during the callback, or err:
-// an *rpcError that the other side sent, or why there is no answer.
+// an *RPCError that the other side sent, or why there is no answer.
 type RPCAnswer struct {
 	Result []byte
 	Err    error

@@ -54,7 +54,7 @@ type Launch struct {
 }
 
 // Run carries out the process and fills Exit, Code, Leftover and Bytes, and Err
-// where it did not start. over reports that the process was ended with errEnough.
+// where it did not start. over reports that the process was ended with ErrEnough.
 func (t *Turn) Run(ctx context.Context, p *proc.Runner, l Launch) (res ralph.TurnResult, over bool, err error) {
 	run, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

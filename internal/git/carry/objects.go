@@ -20,11 +20,11 @@ func read(ctx context.Context, r *git.Repo, id, kind string) (string, error) {
 	if err := git.CheckHash(kind, id); err != nil {
 		return "", err
 	}
-	if is, err := os.Stat(filepath.Join(r.Common(), "objects", id[:2], id[2:])); err == nil && is.Size() > mostRead {
+	if is, err := os.Stat(filepath.Join(r.Common(), "objects", id[:2], id[2:])); err == nil && is.Size() > maxRead {
 		return "", ErrBulky
 	}
 	text, err := r.Object(ctx, id, kind)
-	if err == nil && len(text) > mostRead {
+	if err == nil && len(text) > maxRead {
 		return "", ErrBulky
 	}
 	return text, err

@@ -28,10 +28,10 @@ var ErrElsewhere = errors.New("the parcel is made for a repository that has more
 
 // Bounds of a parcel.
 const (
-	mostRead    = 4 << 20 // of one object
-	mostOpen    = 8 << 20 // of all, before they are made small
-	mostCommits = 64      // back to where it comes from
-	mostBefore  = 512     // that are looked up before that
+	maxRead    = 4 << 20 // of one object
+	maxOpen    = 8 << 20 // of all, before they are made small
+	maxCommits = 64      // back to where it comes from
+	maxBefore  = 512     // that are looked up before that
 )
 
 // label is what a parcel says of itself.
@@ -56,7 +56,7 @@ func Wrap(ctx context.Context, r *git.Repo, since Place, known map[string]bool, 
 	l := label{Since: Place{Head: since.Head, Tree: since.Tree}, Place: Place{Head: p.Head, Tree: p.Tree}, Note: len(note)}
 	w := newWalk(r, func(id, kind string) (string, error) {
 		text, err := read(ctx, r, id, kind)
-		if size += len(text); size > mostOpen || err == nil && kind != "tree" && !may(text) {
+		if size += len(text); size > maxOpen || err == nil && kind != "tree" && !may(text) {
 			err = ErrBulky
 		}
 		l.Objects = append(l.Objects, object{kind, len(text), id, text})
@@ -92,7 +92,7 @@ func Wrap(ctx context.Context, r *git.Repo, since Place, known map[string]bool, 
 // Before are a commit and those before it, the nearest ones.
 func Before(ctx context.Context, r *git.Repo, commit string) (map[string]bool, error) {
 	known := map[string]bool{commit: true}
-	for at := []string{commit}; len(at) > 0 && len(known) < mostBefore; at = at[1:] {
+	for at := []string{commit}; len(at) > 0 && len(known) < maxBefore; at = at[1:] {
 		is, err := r.ReadCommit(ctx, at[0])
 		if err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func unwrap(parcel []byte) (l label, note []byte, err error) {
 	if err != nil {
 		return l, nil, err
 	}
-	in := bufio.NewReader(io.LimitReader(z, 2*mostOpen))
+	in := bufio.NewReader(io.LimitReader(z, 2*maxOpen))
 	head, err := in.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(head, &l)
@@ -188,7 +188,7 @@ func unwrap(parcel []byte) (l label, note []byte, err error) {
 }
 
 func take(in io.Reader, n int) ([]byte, error) {
-	if n < 0 || n > mostOpen {
+	if n < 0 || n > maxOpen {
 		return nil, fmt.Errorf("a part of it has %d bytes", n)
 	}
 	b := make([]byte, n)

@@ -136,7 +136,7 @@ func TestNoParcel(t *testing.T) {
 	x.Write("large", "")
 	is, err := Look(t.Context(), x.from)
 	x.Must(err)
-	for range mostCommits + 1 {
+	for range maxCommits + 1 {
 		is.Head, err = commit(t.Context(), x.from, x.since.Tree, is.Head, "more")
 		x.Must(err)
 	}

@@ -54,7 +54,7 @@ func (w *walk) commit(id string) error {
 	if w.seen[id] || w.has(id) {
 		return nil
 	}
-	if w.seen[id] = true; len(w.commits) >= mostCommits {
+	if w.seen[id] = true; len(w.commits) >= maxCommits {
 		return ErrBulky
 	}
 	text, err := w.get(id, "commit")

@@ -20,7 +20,7 @@ type Entry struct {
 	Link string // one-time
 }
 
-// Ask asks the process that has the seat for a new one-time link. It waits for one that
+// Ask asks the process that has the lock for a new one-time link. It waits for one that
 // has only just begun, as long as ctx lasts.
 func Ask(ctx context.Context, dir string) (Entry, error) {
 	tick := time.NewTicker(askEvery)

@@ -61,7 +61,7 @@ type InstanceLock struct {
 	renewed bool
 }
 
-// Take takes the seat of the repository whose state is in dir. The kernel gives it back
+// Take takes the lock of the repository whose state is in dir. The kernel gives it back
 // when this process dies, however that happens. ErrTaken says that somebody has it.
 func Take(dir string) (*InstanceLock, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -104,7 +104,7 @@ func (s *InstanceLock) Announce(r Running) error {
 	return s.write()
 }
 
-// Leave gives the seat back. The secrets stay.
+// Leave gives the lock back. The secrets stay.
 func (s *InstanceLock) Leave() error {
 	s.record.Running = Running{}
 	return errors.Join(s.write(), s.lock.Close())

@@ -70,7 +70,7 @@ func TestBrokenSeat(t *testing.T) {
 				if !errors.Is(err, ErrForeign) || string(now) != test.text {
 					t.Fatalf("%v, the file is %s", err, now)
 				}
-				_ = os.Remove(path) // and the seat is free then
+				_ = os.Remove(path) // and the lock is free then
 				if s, err = Take(dir); err != nil || s.Renewed() {
 					t.Error(err)
 				}

@@ -154,7 +154,7 @@ func TestAsk(t *testing.T) {
 	dir := t.TempDir()
 	p, address := served(t, dir, time.Minute)
 	if _, err := Take(dir); !errors.Is(err, ErrTaken) {
-		t.Errorf("the seat is given twice: %v", err)
+		t.Errorf("the lock is given twice: %v", err)
 	}
 	e, err := Ask(t.Context(), dir)
 	if err != nil || e.Address != address || e.Pid != os.Getpid() || e.Command != "serve" || e.URL != "http://"+address+"/" {
@@ -169,7 +169,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// One that has the seat and says nothing is waited for, and no longer than one wants.
+// One that has the lock and says nothing is waited for, and no longer than one wants.
 func TestAskInVain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
