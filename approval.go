@@ -52,6 +52,7 @@ func (s *State) commitAnswered(gate *Approval, f Answered) {
 	s.editTask(gate.Task, func(t *Task) {
 		r := &t.Run
 		switch {
+		case f.Verdict == Withdrawn: // another question takes its place
 		case f.Verdict != Approved:
 			r.Refused = cmp.Or(f.Text, "a person said no")
 		case len(r.Queue.Settings) > 0:

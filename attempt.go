@@ -121,6 +121,7 @@ type Committing struct {
 	Rewritten    bool   `json:"rewritten,omitempty"`  // it refused nothing, and changed what was committed
 	Commit       string `json:"commit,omitempty"`     // the commit made
 	Away         string `json:"away,omitempty"`       // why it is not made where the work began, as in Committed
+	Lost         string `json:"lost,omitempty"`       // the commit of an agent that is not there, as in Committed
 	AwayTries    int    `json:"away_tries,omitempty"` // how often that was so
 	Here         bool   `json:"here,omitempty"`       // a person said: commit on what is checked out
 	Refused      string `json:"refused,omitempty"`    // a person said: no commit

@@ -178,7 +178,7 @@ func (s *State) inCheckout(e Event) {
 func (s *State) committed(f Committed, at time.Time) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
-		r.InFlight, r.Commit, r.StepError, r.Away, r.Here = 0, f.Commit, f.Error, f.Away, false
+		r.InFlight, r.Commit, r.StepError, r.Away, r.Lost, r.Here = 0, f.Commit, f.Error, f.Away, f.Lost, false
 		r.Queue.Settings, r.Queue.Shown = f.Settings, f.Shown
 		if f.Away != "" {
 			r.AwayTries, r.LastAt = r.AwayTries+1, at
@@ -257,6 +257,8 @@ type Committed struct {
 	// Away says why no commit could be made where the work began, in a checkout that
 	// somebody has taken elsewhere: to another branch, or into a rebase. A person decides.
 	Away string `json:"away,omitempty"`
+	// Lost is the commit of an agent that is not there, where that is why.
+	Lost string `json:"lost,omitempty"`
 	// Kept are commits of others since the work began, newest first: the commit is on top
 	// of them. KeptMore are not listed. Apart are commits of the agent that stay as they
 	// are, since a commit of somebody else stands on them.

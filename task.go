@@ -445,7 +445,7 @@ func (t *Task) started(f TaskStarted) {
 	}
 	t.Run.Assigned = false
 	t.Run.editThread(func(th *Thread) { th.Since = t.Run.Iterations })
-	t.Run.Away, t.Run.AwayTries, t.Run.Here, t.Run.Refused = "", 0, false, "" // whoever starts it looks anew
+	t.Run.Away, t.Run.Lost, t.Run.AwayTries, t.Run.Here, t.Run.Refused = "", "", 0, false, "" // whoever starts it looks anew
 }
 
 // left takes a task out of its slot. Only work that the engine saw done, and that

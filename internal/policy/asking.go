@@ -100,6 +100,11 @@ func deserted(s *ralph.State, gate *ralph.Approval, c Config) bool {
 	return !queued(s) && best(s, c, 0) == nil
 }
 
+// leave ends a session in which nobody is there to answer.
+func leave(gate *ralph.Approval) (ralph.Step, ralph.Why) {
+	return ralph.Emit{Fact: ralph.Control{Want: ralph.WantStop, Cause: nobodyThere + ": " + gate.Text, Ends: ralph.ReasonUnanswered}}, ralph.Why{Rule: "X-76", Text: nobodyThere}
+}
+
 // expired is what becomes of a gate between two turns that nobody answered in time: its
 // task is blocked, or with gate.on_timeout stop the session ends, and the task asks
 // anew when it is started again. It never passes.

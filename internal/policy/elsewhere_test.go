@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -46,6 +47,34 @@ func TestCommitInACheckoutThatIsElsewhere(t *testing.T) {
 			if step, _ := Next(s, "x", Config{AutoCommit: only, Commit: !only, OnTimeout: "continue"}, at.Add(tt.later)); !ralph.SameStep(step, tt.step) {
 				t.Errorf("%s, %s: %#v, want %#v", kind, tt.name, step, tt.step)
 			}
+		}
+	}
+}
+
+// A stop while the commit waits ends the session: what was given back is not started again and again.
+// One that has not looked yet looks once; what was committed is brought to its end (D-051).
+func TestStopWhileACommitIsElsewhere(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, tt := range []struct {
+		name string
+		run  ralph.Run
+		ends bool
+	}{
+		{"given back", ralph.Run{Committing: ralph.Committing{Away: "on side", AwayTries: 1}}, true},
+		{"begun", ralph.Run{}, false},
+		{"committed", ralph.Run{Committing: ralph.Committing{Away: "on side", Commit: "c"}}, false},
+	} {
+		tt.run.StartedAt = at
+		s := &ralph.State{
+			Job: &ralph.Job{ID: "q-1", Spec: "q-1"}, Session: ralph.Session{ID: "s", Mode: "agent", Want: ralph.WantStop, Cause: "Ctrl+C"},
+			Stages: []*ralph.Task{{ID: "land:q-1", Kind: ralph.KindLand, Status: ralph.TaskPending, Run: tt.run}},
+		}
+		move := Schedule(s, nil, Config{Commit: true, Agents: []string{"me"}}, at)
+		made, _ := move.(Record)
+		given := slices.ContainsFunc(made.Facts, func(f ralph.Fact) bool { _, ended := f.(ralph.JobEnded); return ended })
+		if given != tt.ends {
+			t.Errorf("%s: %#v, and it ends: %v", tt.name, move, tt.ends)
 		}
 	}
 }

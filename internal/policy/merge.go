@@ -301,12 +301,11 @@ func bothSides(c *ralph.Conflict) string {
 
 func findings(list []ralph.Finding, most int) string {
 	var words []string
-	for n, f := range list {
-		if n == most {
-			words = append(words, fmt.Sprintf("and %d more", len(list)-n))
-			break
-		}
+	for _, f := range list[:min(most, len(list))] {
 		words = append(words, fmt.Sprintf("%s:%d %s %s", f.Path, f.Line, f.Kind, f.What))
+	}
+	if n := len(list) - most; n > 0 {
+		words = append(words, fmt.Sprintf("and %d more", n))
 	}
 	return strings.Join(words, "; ")
 }
@@ -327,7 +326,7 @@ func nextLand(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.Ste
 	case r.Commit != "":
 		return finish(ralph.TaskDone, "D-048", "committed")
 	case r.Away != "":
-		return nextAway(s, t, ralph.Commit{}, now)
+		return nextAway(s, t, ralph.Commit{}, c, now)
 	case r.StepFailures == 0:
 		return ralph.Commit{}, ralph.Why{Rule: "D-046", Text: "the spec is complete: commit its changes"}
 	case r.StepFailures == 1 && r.Rewritten && c.Checks && !c.Isolated && r.Checks == nil:

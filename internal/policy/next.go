@@ -91,7 +91,7 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 		return finish(ralph.TaskSkipped, "X-72", "its task is not done any more: there is nothing to merge")
 	}
 	if r.Away != "" && r.Commit == "" {
-		return nextAway(s, t, ralph.Commit{OnlyTask: true}, now)
+		return nextAway(s, t, ralph.Commit{OnlyTask: true}, c, now)
 	}
 	if gate := s.ApprovalOf(t.ID); gate != nil {
 		return waitForHuman(s, gate, c, now)
@@ -228,7 +228,7 @@ func waitForHuman(s *ralph.State, gate *ralph.Approval, c Config, now time.Time)
 		return expired(gate, c)
 	}
 	if deserted(s, gate, c) {
-		return ralph.Emit{Fact: ralph.Control{Want: ralph.WantStop, Cause: nobodyThere + ": " + gate.Text, Ends: ralph.ReasonUnanswered}}, ralph.Why{Rule: "X-76", Text: nobodyThere}
+		return leave(gate)
 	}
 	return ralph.Wait{Until: gate.Deadline}, ralph.Why{Rule: "B-025", Text: "waiting for an answer to " + string(gate.ID)}
 }

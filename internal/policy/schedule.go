@@ -140,7 +140,8 @@ func settling(s *ralph.State) bool {
 		return false // the commit is void: it is made again on what the base branch has got
 	}
 	for _, t := range []*ralph.Task{landStage(s), stageOf(s, ralph.KindShelve)} {
-		if t != nil && !mending(s, t) && !t.Run.StartedAt.IsZero() && !refused(s, t) {
+		waited := t != nil && t.Status == ralph.TaskPending && t.Run.Away != "" && t.Run.Commit == "" // given back by a stop: nothing has begun
+		if t != nil && !mending(s, t) && !t.Run.StartedAt.IsZero() && !refused(s, t) && !waited {
 			return true
 		}
 	}

@@ -36,6 +36,7 @@ type CommitInput struct {
 	Squash        bool   // commits of the agent since Base become part of this one
 	OnlyIfChanges bool   // else the commit of the agent, or Base, is the answer
 	Here          bool   // on the branch that is checked out, whichever it is
+	Without       string // the commit of an agent that is not there, and that a person has said is not waited for
 	Agents        AgentGit
 	Left          []ralph.LeftFile // files with changes of others, which it leaves out
 	Checked, On   string           // the tree that is to be committed, and the commit that it was seen on: to tell what a hook made of it
@@ -56,7 +57,9 @@ const (
 // one task.
 func (x *Executor) commit(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Commit) ([]ralph.Fact, error) {
 	in := CommitInput{Base: s.Job.Base, Branch: s.Job.Branch, Trailer: receiptTrailer, Key: t.Run.CommitKey, Squash: !step.OnlyTask}
-	in.Here = step.Here
+	if in.Here = step.Here; in.Here {
+		in.Without = t.Run.Lost
+	}
 	in.Fresh = in.Key == s.Hash // nothing was recorded since the receipt that made the key
 	if facts, err := x.takenBack(ctx, s, t, in); len(facts) > 0 || err != nil {
 		return facts, err

@@ -115,7 +115,7 @@ func (t *Trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 		}
 	}
 	if away, ok := errors.AsType[*commits.AwayError](err); ok {
-		return ralph.Committed{Away: away.Error()}, nil
+		return ralph.Committed{Away: away.Error(), Lost: away.Lost}, nil
 	}
 	return committedAs(c, in.Base), err
 }
@@ -123,7 +123,7 @@ func (t *Trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committe
 func commitOf(in step.CommitInput) commits.Input {
 	return commits.Input{
 		Base: in.Base, Branch: in.Branch, Message: in.Message, Trailer: in.Trailer, Key: in.Key, Tree: in.Tree, Squash: in.Squash,
-		Fresh: in.Fresh, Here: in.Here, Agents: commits.Agents(in.Agents), Left: in.Left, Checked: in.Checked, On: in.On, Pages: in.Pages,
+		Fresh: in.Fresh, Here: in.Here, Without: in.Without, Agents: commits.Agents(in.Agents), Left: in.Left, Checked: in.Checked, On: in.On, Pages: in.Pages,
 	}
 }
 

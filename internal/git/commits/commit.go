@@ -5,6 +5,7 @@
 package commits
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type Input struct {
 	Squash  bool   // commits of agents at the end of the branch become part of this one
 	Agents  Agents // what agents did with git; in a worktree of ralph's own all is theirs
 	Here    bool   // on whatever is checked out: a person said so
+	Without string // a commit of agents that a person said it is made without
 	// Left are files with changes of others: the commit leaves them as they were.
 	Left []ralph.LeftFile
 	Tree string // Snapshot's answer when nothing happened since, saves an `add`; else ""
@@ -94,12 +96,15 @@ const maxRaces = 5
 // leaves history as it was; commits of the agent that were squashed stay
 // below refs/ralph/recovery/.
 func Make(ctx context.Context, r *git.Repo, in Input) (Commit, error) {
-	r.Lock()
-	defer r.Unlock()
 	line, err := in.TrailerLine()
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
+	if err := nothingLost(ctx, r, in); err != nil {
+		return Commit{}, err
+	}
+	r.Lock()
+	defer r.Unlock()
 	for range maxRaces {
 		c, err := commitOnce(ctx, r, in, line)
 		if !errors.Is(err, errRaced) {
@@ -173,6 +178,29 @@ func commitBranch(ctx context.Context, r *git.Repo, h git.Head, in Input, line s
 		return git.Head{Commit: tip, Branch: in.Branch}, failed
 	}
 	return h, err
+}
+
+// nothingLost is an *AwayError where the checkout is on the branch on which the work began, and agents
+// committed what that has not: it is kept, and a person brings it, or says that the commit is made without.
+func nothingLost(ctx context.Context, r *git.Repo, in Input) error {
+	if r.Ours() || !in.Squash || len(in.Agents.Commits) == 0 {
+		return nil
+	}
+	h, err := r.Head(ctx)
+	if err != nil || in.Branch != "" && h.Branch != in.Branch {
+		return nil //nolint:nilerr // where it is otherwise is looked at next
+	}
+	commit, err := lost(ctx, r, h.Commit, in)
+	if err != nil || commit == "" || commit == in.Without {
+		return err
+	}
+	if _, err := r.Keep(ctx, in.Key, commit); err != nil {
+		return err
+	}
+	elsewhere := away(fmt.Sprintf("the agent committed its work at %.7s, which is not on %s", commit, cmp.Or(h.Branch, "HEAD")),
+		fmt.Sprintf("bring it with `git merge %.7s`, or approve a commit without it (`ralph recover` keeps it)", commit))
+	elsewhere.Lost = commit
+	return elsewhere
 }
 
 // late is the commit when the git of an engine that was killed made it, after

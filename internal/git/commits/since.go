@@ -135,12 +135,15 @@ func between(ctx context.Context, r *git.Repo, base, head string, mine []string)
 
 // AwayError is that somebody has taken the checkout elsewhere while agents worked in it.
 // Nothing was changed; a person decides.
-type AwayError struct{ *ralph.Refusal }
+type AwayError struct {
+	*ralph.Refusal
+	Lost string // the commit of agents that is not there, if that is why
+}
 
 func (e *AwayError) Unwrap() error { return e.Refusal }
 
-func away(why, hint string) error {
-	return &AwayError{&ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}}
+func away(why, hint string) *AwayError {
+	return &AwayError{Refusal: &ralph.Refusal{Why: why, Hint: hint, Kind: ralph.ErrUsage}}
 }
 
 // Agents is what is known of the git commands that agents ran themselves: only what they
@@ -152,19 +155,86 @@ type Agents struct {
 	Ops     []string // operations that they began: rebase, merge, ...
 }
 
+// took reports whether an agent brought HEAD to where it is: to a branch, or to a commit without one and
+// on from there by its own commits.
+func (a Agents) took(h git.Head) bool {
+	switch {
+	case a.On == "":
+		return false
+	case h.Branch != "":
+		return a.On == h.Branch
+	}
+	return a.On == h.Commit || git.IsHash(a.On) && slices.Contains(a.Commits, h.Commit)
+}
+
+// onlyAgents is an *AwayError where the branch to which an agent switched has commits of somebody else's
+// that the one on which the work began has not: what these did lies in the work tree as well.
+func onlyAgents(ctx context.Context, r *git.Repo, h git.Head, branch string, agents Agents) error {
+	tip, err := r.Ref(ctx, "refs/heads/"+branch)
+	if err != nil || tip == "" {
+		return err // backOn says that it is gone
+	}
+	list, err := between(ctx, r, tip, h.Commit, agents.Commits)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(c logged) bool { return !c.mine })
+	if i < 0 {
+		return nil
+	}
+	return away(fmt.Sprintf("an agent took your checkout to %s, which has commits that %s has not, as %.7s %q", h.Branch, branch, list[i].Commit, list[i].Subject),
+		"go back with `git switch "+branch+"`, or approve a commit where you are")
+}
+
+// lost is the newest commit of the agents that the branch has not, nor anything of what it changed:
+// somebody has left behind where it was made. "" is none.
+func lost(ctx context.Context, r *git.Repo, head string, in Input) (string, error) {
+	if len(in.Agents.Commits) == 0 || slices.Contains(in.Agents.Ops, "reset") { // what agents drop themselves is not wanted
+		return "", nil
+	}
+	newest := in.Agents.Commits[len(in.Agents.Commits)-1]
+	if newest == head || newest == in.Base {
+		return "", nil
+	}
+	if _, err := r.ReadCommit(ctx, newest); err != nil {
+		return "", nil //nolint:nilerr // git has forgotten it
+	}
+	if within, err := r.Contains(ctx, newest, head); within || err != nil {
+		return "", err
+	}
+	made, err := diff.Changes(ctx, r, in.Base, newest)
+	if err != nil || len(made) == 0 {
+		return "", err
+	}
+	tree, err := r.TreeKept(ctx)
+	if err != nil {
+		return "", err
+	}
+	now, err := ByPath(ctx, r, in.Base, tree)
+	if err != nil || slices.ContainsFunc(made, func(c diff.Change) bool { _, is := now[c.Path]; return is }) {
+		return "", err
+	}
+	return newest, nil
+}
+
 // AtHome makes sure that HEAD is where a commit or what is put away belongs. It moves HEAD
 // back from where an agent took it, and never from where somebody else did.
 func AtHome(ctx context.Context, r *git.Repo, h git.Head, branch, base, id string, agents Agents) (git.Head, error) {
 	if branch == "" || h.Branch == branch {
 		return h, nil
 	}
-	if !r.Ours() && (agents.On == "" || agents.On != h.Branch && (h.Branch != "" || agents.On != h.Commit)) {
+	if !r.Ours() && !agents.took(h) {
 		where := "on " + h.Branch
 		if h.Branch == "" {
 			where = "at " + h.Commit[:7] + " (detached)"
 		}
 		return h, away("your checkout is "+where+", the work began on "+branch,
 			"go back with `git switch "+branch+"`, or approve a commit where you are")
+	}
+	if !r.Ours() && h.Branch != "" {
+		if err := onlyAgents(ctx, r, h, branch, agents); err != nil {
+			return h, err
+		}
 	}
 	return backOn(ctx, r, h, branch, base, id)
 }
