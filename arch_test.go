@@ -208,7 +208,7 @@ func gitLayers() map[string][]string {
 		"internal/git/push":      {"internal/git", "internal/proc", "internal/regular"},
 		"internal/git/refs":      {"internal/git", "internal/lazyregexp", "internal/regular"},
 		"internal/git/shelve":    {"R", "internal/git", "internal/git/commits", "internal/git/diff", "internal/lazyregexp"},
-		"internal/git/worktrees": {"internal/git", "internal/git/refs", "internal/git/registry", "internal/git/shelve", "internal/git/unchanged", "internal/lazyregexp", "internal/proc"},
+		"internal/git/worktrees": {"internal/git", "internal/git/refs", "internal/git/registry", "internal/git/shelve", "internal/git/unchanged", "internal/lazyregexp", "internal/proc", "internal/regular"},
 	}
 }
 

@@ -47,6 +47,7 @@ func threadVerbs() []definition {
 			doc:    "Has a thread go on that waits after a decision, or that a stop condition ended, past that condition; past a budget by an amount.",
 			facts:  continueThread,
 			fields: pastFields,
+			after:  unlimited,
 			try: func(s *ralph.State, w Context, id string) error {
 				in := Input{ID: id}
 				if t := s.Task(ralph.TaskID(id)); t != nil && strings.HasPrefix(t.StoppedBy(), "budget.") {
@@ -81,6 +82,17 @@ func threadVerbs() []definition {
 func isThread(s *ralph.State, _ Context, id string) bool {
 	t := s.Task(ralph.TaskID(id))
 	return t != nil && t.Run.Thread != nil
+}
+
+// unlimited says of a thread that goes on past a budget which nobody can measure that nothing limits it.
+func unlimited(s *ralph.State, in Input, facts []ralph.Fact) Result {
+	for _, f := range facts {
+		t := s.Task(ralph.TaskID(in.ID))
+		if f, is := f.(ralph.ThreadContinued); is && f.Past == ralph.StopCost && t != nil && !t.Run.Usage.Known {
+			return Result{Said: "The thread goes on; its agent reports no cost, so nothing limits it from here: budget.iterations and budget.tokens do"}
+		}
+	}
+	return Result{}
 }
 
 // continueThread reads `budget.cost=5` of an input.

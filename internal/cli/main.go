@@ -68,17 +68,48 @@ func run(ctx context.Context, env workspace.Env, with ...fleetcmd.Fleet) int {
 // inDirectory carries out a leading -C, as git has it: every command then works
 // as if it had been started there.
 func inDirectory(env workspace.Env) (workspace.Env, error) {
-	for len(env.Args) > 1 && (env.Args[0] == "-C" || env.Args[0] == "--directory") {
-		dir := env.Args[1]
+	for {
+		named, rest, ok := leadingDirectory(env.Args)
+		if !ok {
+			return env, nil
+		}
+		dir := named
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(env.Dir, dir)
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return env, fmt.Errorf("-C %s: there is no such folder", env.Args[1])
+			return env, fmt.Errorf("-C %s: there is no such folder", named)
 		}
-		env.Dir, env.Args = dir, env.Args[2:]
+		env.Dir, env.Args = dir, rest
 	}
-	return env, nil
+}
+
+// leadingDirectory is the folder that a command line begins with, in each way to write a flag, and
+// what follows it.
+func leadingDirectory(args []string) (dir string, rest []string, ok bool) {
+	if len(args) == 0 {
+		return "", nil, false
+	}
+	if args[0] == "-C" || args[0] == "--directory" {
+		if len(args) == 1 {
+			return "", nil, false // the command line says what is missing
+		}
+		return args[1], args[2:], true
+	}
+	if dir, ok = strings.CutPrefix(args[0], "--directory="); !ok {
+		dir, ok = strings.CutPrefix(args[0], "-C")
+	}
+	return dir, args[1:], ok
+}
+
+// directoryFirst refuses a -C behind the command: what was looked up by then is of the folder that ralph
+// was started in.
+func directoryFirst(cmd *cobra.Command) error {
+	f := cmd.Flags().Lookup("directory")
+	if f == nil || !f.Changed {
+		return nil
+	}
+	return fmt.Errorf("-C must stand first: ralph -C %s %s", f.Value, strings.TrimPrefix(cmd.CommandPath(), "ralph "))
 }
 
 // message is the error for a person: the cause, then the next step.
@@ -169,16 +200,22 @@ Write a spec, queue it, start the agent, walk away:
 	return root
 }
 
-// sayArguments has every command name its arguments when they are missing or too many.
+// sayArguments has every command name its arguments when they are missing or too many, and refuse a
+// -C that does not stand first.
 func sayArguments(cmd *cobra.Command) {
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(c *cobra.Command, args []string) error {
-			err := check(c, args)
-			if err != nil && strings.Contains(err.Error(), "arg(s)") {
-				return fmt.Errorf("usage: %s\nTry `%s --help`", c.UseLine(), c.CommandPath())
-			}
+	check := cmd.Args
+	if check == nil {
+		check = cobra.ArbitraryArgs
+	}
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if err := directoryFirst(c); err != nil {
 			return err
 		}
+		err := check(c, args)
+		if err != nil && strings.Contains(err.Error(), "arg(s)") {
+			return fmt.Errorf("usage: %s\nTry `%s --help`", c.UseLine(), c.CommandPath())
+		}
+		return err
 	}
 	for _, c := range cmd.Commands() {
 		sayArguments(c)

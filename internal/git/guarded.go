@@ -341,12 +341,18 @@ func (r *Repo) TrimModules(ctx context.Context) error {
 // add would start git in each to see whether it is changed, with the settings and filters
 // there; what they are at, update-index reads by itself.
 func (r *Repo) LinksIn(ctx context.Context, file string) ([]string, error) {
+	inside, _, err := r.linksIn(ctx, file)
+	return inside, err
+}
+
+// linksIn are LinksIn, and the links whose folders have files and are no repositories any more.
+func (r *Repo) linksIn(ctx context.Context, file string) (inside, loose []string, err error) {
 	paths, err := r.linkPaths(file)
 	if errors.Is(err, index.ErrOther) { // split or sparse
 		paths = nil
 		var out string
 		if out, err = r.Run(ctx, Call{Args: []string{"ls-files", "-z", "--stage"}, Index: file}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for record := range strings.SplitSeq(out, "\x00") {
 			if head, path, ok := strings.Cut(record, "\t"); ok && strings.HasPrefix(head, "160000 ") {
@@ -355,19 +361,46 @@ func (r *Repo) LinksIn(ctx context.Context, file string) ([]string, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for repositories inside: %w", err)
+		return nil, nil, fmt.Errorf("look for repositories inside: %w", err)
 	}
-	paths = slices.DeleteFunc(paths, func(name string) bool {
-		_, err := os.Lstat(filepath.Join(r.File(name), ".git"))
-		return err != nil
-	})
 	slices.Sort(paths)
-	return slices.Compact(paths), nil
+	for _, name := range slices.Compact(paths) {
+		if _, err := os.Lstat(filepath.Join(r.File(name), ".git")); err == nil {
+			inside = append(inside, name)
+		} else if list, _ := os.ReadDir(r.File(name)); len(list) > 0 {
+			loose = append(loose, name)
+		}
+	}
+	return inside, loose, nil
 }
 
-// Add is `git add -A` for these pathspecs, without a look into repositories inside this one.
+// NotInHead are those of the paths that the commit of HEAD has not.
+func (r *Repo) NotInHead(ctx context.Context, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	out, err := r.Run(ctx, Call{Args: append([]string{"ls-tree", "-z", "--name-only", "--full-tree", "HEAD", "--"}, paths...)})
+	there := strings.Split(out, "\x00")
+	return slices.DeleteFunc(paths, func(name string) bool { return slices.Contains(there, name) }), err
+}
+
+// Unborn are the repositories inside without a commit that the newest look at all files met.
+func (r *Repo) Unborn() []string { return r.past }
+
+var unbornRepo = lazyregexp.New(`(?m)^error: '(.+)/' does not have a commit checked out$`)
+
+// Add is `git add -A` for these pathspecs, without a look into repositories inside this one, and
+// past those that have no commit (Unborn).
 func (r *Repo) Add(ctx context.Context, c Call, pathspecs []string) error {
-	links, err := r.LinksIn(ctx, c.Index)
+	links, loose, err := r.linksIn(ctx, c.Index)
+	if err == nil {
+		loose, err = r.NotInHead(ctx, loose)
+	}
+	if err == nil && len(loose) > 0 { // git would keep the link, and none of the files
+		drop := c
+		drop.Args, drop.Stdin = []string{"update-index", "-z", "--force-remove", "--stdin"}, strings.Join(loose, "\x00")+"\x00"
+		_, err = r.Run(ctx, drop)
+	}
 	if err != nil {
 		return err
 	}
@@ -375,7 +408,16 @@ func (r *Repo) Add(ctx context.Context, c Call, pathspecs []string) error {
 	for _, name := range links {
 		c.Args = append(c.Args, ":(top,exclude,literal)"+name)
 	}
-	if _, err := r.Run(ctx, c); err != nil || len(links) == 0 {
+	r.past = nil
+	for {
+		_, err = r.Run(ctx, c)
+		m := unbornRepo.FindStringSubmatch(StderrOf(err))
+		if m == nil || slices.Contains(r.past, m[1]) {
+			break
+		}
+		r.past, c.Args = append(r.past, m[1]), append(c.Args, ":(top,exclude,literal)"+m[1])
+	}
+	if err != nil || len(links) == 0 {
 		return err
 	}
 	c.Args, c.Stdin = []string{"update-index", "-z", "--stdin"}, strings.Join(links, "\x00")+"\x00"

@@ -30,21 +30,6 @@ func straight(top, dir string) bool {
 	return err == nil && failed == nil && err2 == nil && b == filepath.Join(a, rel)
 }
 
-// Inners opens the submodules of the index that have files.
-func (r *Repo) Inners() []*Repo {
-	if Stat(filepath.Join(r.gitDir, ModulesName)) == nil {
-		return nil
-	}
-	var list []*Repo
-	names, _ := r.linkPaths(r.RealIndex()) // one of another kind has none that ralph made
-	for _, name := range names {
-		if sub := r.Inner(name); sub != nil {
-			list = append(list, sub)
-		}
-	}
-	return list
-}
-
 // Looked opens a submodule to look into, nil for one whose settings an agent may have
 // written: git would run the filters that they name.
 func (r *Repo) Looked(name string) *Repo {

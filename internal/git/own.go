@@ -45,12 +45,6 @@ func WithoutOwnFolders() []string {
 	return []string{":(top)", ":(top,exclude)[r]alph/*", ":(top,exclude)[b]uild/ralph-logs/*"}
 }
 
-// ProgressFile is the log of what agents learned, which every task adds to.
-const ProgressFile = "ralph/progress.md"
-
-// UnionLines makes git keep the lines of both sides in that log.
-func UnionLines() []string { return []string{"/" + ProgressFile + " merge=union"} }
-
 // MergeNote, in a worktree's git folder, says which conflicts were left there for
 // an agent: two commits, then paths, each with a zero byte behind it.
 const MergeNote = "ralph-merge"

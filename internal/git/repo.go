@@ -61,6 +61,7 @@ type Repo struct {
 	mu    sync.Mutex // held by whoever uses the private index
 	index private
 	files unchanged.Tree // as they were when git last added them to the private index
+	past  []string       // repositories inside without a commit, past which that went
 	line  lineage
 	at    EnteredPlace // of a worktree of ours
 

@@ -122,12 +122,3 @@ func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	slices.Sort(paths)
 	return slices.Compact(paths), nil
 }
-
-// Tracked reports whether git tracks any of the paths, relative to the root.
-func (r *Repo) Tracked(ctx context.Context, paths ...string) (bool, error) {
-	out, err := r.Run(ctx, Call{Args: append([]string{"ls-files", "--"}, paths...)})
-	if err != nil {
-		return false, fmt.Errorf("ask git which files it tracks: %w", err)
-	}
-	return strings.TrimSpace(out) != "", nil
-}

@@ -139,16 +139,9 @@ func Backlink(gitDir string) string {
 	return name
 }
 
-// ReadSmall reads a file of git's that is a line or two.
-func ReadSmall(name string) string { return LastPart(name, 1<<12) }
-
-// LastPart returns at most that many bytes from the end of a file, "" when it is no
-// ordinary one: where agents work it may be a pipe, which never ends.
-func LastPart(name string, most int64) string {
-	b, err := regular.Tail(filepath.Dir(name), filepath.Base(name), most)
-	if err != nil {
-		return ""
-	}
+// ReadSmall reads a file of git's that is a line or two; what is no ordinary file has none.
+func ReadSmall(name string) string {
+	b, _ := regular.Tail(filepath.Dir(name), filepath.Base(name), 1<<12)
 	return string(b)
 }
 

@@ -62,18 +62,7 @@ func (r *Repo) linkPaths(file string) ([]string, error) {
 	if r.wideIDs() {
 		idLen = 32
 	}
-	var paths []string
-	rest, err := index.Each(b, idLen, func(x index.Entry) error {
-		if x.Mode() == 0o160000 {
-			paths = append(paths, string(x.Path))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	var e index.Entries
-	return paths, e.Extensions(rest, idLen)
+	return index.Links(b, idLen)
 }
 
 // LeftAt notes what the index says after a checkout of the commit, which saves

@@ -22,8 +22,9 @@ type Trees interface {
 	Patch(ctx context.Context, from, to string, most int64) ([]byte, error)
 	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
 	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
-	// Inside lists the files that are changed inside submodules and committed nowhere.
-	Inside(ctx context.Context) ([]string, error)
+	// Inside lists what a commit would leave out: files that are changed inside submodules and committed
+	// nowhere, and repositories inside that are no submodules.
+	Inside(ctx context.Context) (files, nested []string, err error)
 }
 
 // CommitInput is a commit to make. Trailer proves, after a crash, that it was made.

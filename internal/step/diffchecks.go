@@ -105,23 +105,32 @@ func unproven(ran *ralph.ChecksRan) {
 // worktree, or stay behind unseen. What was so before the work began is not its.
 func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, trees Trees) ([]ralph.CheckResult, error) {
 	begin := x.Now()
-	files, err := trees.Inside(ctx)
-	if err != nil {
+	files, nested, err := trees.Inside(ctx)
+	if t.Run.Worktree.Dir == "" {
+		before := func(f string) bool { return slices.Contains(s.Job.Inside, f) }
+		files, nested = slices.DeleteFunc(files, before), slices.DeleteFunc(nested, before)
+	}
+	if err != nil || len(files) == 0 && len(nested) == 0 {
 		return nil, err
 	}
-	if t.Run.Worktree.Dir == "" {
-		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(s.Job.Inside, f) })
-	}
-	if len(files) == 0 {
-		return nil, nil
-	}
 	var list []ralph.Finding
+	why, help := "changes inside a submodule are not committed", ""
 	for _, f := range files {
 		list = append(list, ralph.Finding{Kind: "submodule", Path: f, What: "changed inside a submodule, and not committed there"})
 	}
-	red := found(list, "changes inside a submodule are not committed")
+	if len(files) > 0 {
+		help = "Commit them inside the submodule (git -C <submodule> add, git -C <submodule> commit); the new commit of the submodule is taken along then. Do not push.\n"
+	}
+	for _, f := range nested {
+		list = append(list, ralph.Finding{Kind: "repository", Path: f, What: "a git repository of its own: a commit has none of its files"})
+	}
+	if len(nested) > 0 {
+		why = "a repository inside the repository: its files would be in no commit"
+		help += "Remove its .git folder, and its files are committed like all others; or remove it, or ignore it. Do not make it a submodule unless the task says so.\n"
+	}
+	red := found(list, why)
 	red.Name, red.Took = ralph.CheckSubmodules, x.Now().Sub(begin)
-	red.Output += "Commit them inside the submodule (git -C <submodule> add, git -C <submodule> commit); the new commit of the submodule is taken along then. Do not push.\n"
+	red.Output += help
 	return []ralph.CheckResult{red}, nil
 }
 

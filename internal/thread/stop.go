@@ -123,7 +123,7 @@ func (s *State) overBudget(l Limits) []Stop {
 	add(b.Time > 0, s.Spent > b.Time+m.Time, StopTime, fmt.Sprintf("%s used, the limit is %s", s.Spent.Round(time.Second), b.Time+m.Time))
 	switch cost := b.Cost + m.Cost; {
 	case s.Usage != (ralph.Usage{}) && !s.Usage.Known:
-		add(b.Cost > 0, m.Cost == 0, StopCost, "the agent reported no cost, which counts as over a cost limit")
+		add(b.Cost > 0, m.Cost == 0, StopCost, "the agent reported no cost, which counts as over a cost limit; past it nothing limits the cost")
 	default:
 		add(b.Cost > 0, s.Usage.Cost > cost, StopCost, fmt.Sprintf("%s spent, the limit is %s", ralph.Dollars(s.Usage.Cost), ralph.Dollars(cost)))
 	}

@@ -40,7 +40,8 @@ func (t *Trees) Start(ctx context.Context) (ralph.Prepared, error) {
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
-	inside, err := worktrees.Inside(ctx, t.Repo)
+	inside, nested, err := t.Inside(ctx)
+	inside = append(inside, nested...)
 	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
 }
 
@@ -73,7 +74,12 @@ func (t *Trees) Patch(ctx context.Context, from, to string, most int64) ([]byte,
 	return diff.Patch(ctx, t.Repo, from, to, most)
 }
 
-func (t *Trees) Inside(ctx context.Context) ([]string, error) { return worktrees.Inside(ctx, t.Repo) }
+func (t *Trees) Inside(ctx context.Context) (files, nested []string, err error) {
+	if files, err = worktrees.Inside(ctx, t.Repo); err == nil {
+		nested, err = worktrees.Nested(ctx, t.Repo)
+	}
+	return files, nested, err
+}
 
 func (t *Trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
 	if err := worktrees.Publish(ctx, t.Repo); err != nil {

@@ -29,11 +29,11 @@ func sharedPaths() []string { return []string{"/ralph/inbox.jsonl", "/ralph/plan
 // queueFiles sets up one of the two, and says which, once: with share and without a word
 // about it when somebody tracks the files already.
 func queueFiles(ctx context.Context, repo *git.Repo, share bool) (words string, err error) {
-	tracked, err := repo.Tracked(ctx, "ralph/inbox.jsonl", "ralph/plan.jsonl")
+	tracked, err := repo.Line(ctx, git.Call{Args: []string{"ls-files", "--", "ralph/inbox.jsonl", "ralph/plan.jsonl"}})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("ask git which files it tracks: %w", err)
 	}
-	if !share && !tracked {
+	if !share && tracked == "" {
 		if err := info.Exclude(repo, sharedPaths()); err != nil {
 			return "", err
 		}

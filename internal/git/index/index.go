@@ -70,6 +70,21 @@ func Read(b []byte, idLen int, own func(path string) bool) (Entries, error) {
 	return e, e.Extensions(rest, idLen)
 }
 
+// Links are the paths of repositories that an index file names, in order.
+func Links(b []byte, idLen int) (paths []string, err error) {
+	rest, err := Each(b, idLen, func(x Entry) error {
+		if x.Mode() == 0o160000 {
+			paths = append(paths, string(x.Path))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var e Entries
+	return paths, e.Extensions(rest, idLen)
+}
+
 // Each visits the entries of an index file in order, and returns the
 // extensions behind them.
 func Each(b []byte, idLen int, visit func(Entry) error) (rest []byte, err error) {

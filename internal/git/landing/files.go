@@ -98,7 +98,7 @@ type dirtyFile struct {
 // isSetting reports a file that people change with ralph while it works, or agents for
 // them: settings, learnings. What stands there is theirs, and in the way of a landing only
 // when that brings another version of the same file.
-func isSetting(path string) bool { return path == "ralph/config.yaml" || path == git.ProgressFile }
+func isSetting(path string) bool { return path == "ralph/config.yaml" || path == progressFile }
 
 // look lists the changes of tracked files, staged or not, without ralph's own
 // files and without what happens inside submodules, which landing leaves alone.

@@ -14,6 +14,12 @@ import (
 	"github.com/ralph-loop/ralph/internal/regular"
 )
 
+// progressFile is the log of what agents learned, which every task adds to.
+const progressFile = "ralph/progress.md"
+
+// unionLines makes git keep the lines of both sides in that log.
+func unionLines() []string { return []string{"/" + progressFile + " merge=union"} }
+
 // MergeHere merges a commit into the branch that is checked out in this worktree,
 // one of ralph's own, and leaves conflict markers for an agent to resolve. It
 // returns the paths in conflict; none when it was merged and committed with the
@@ -35,7 +41,7 @@ func MergeHere(ctx context.Context, r *git.Repo, commit, message string) ([]Conf
 }
 
 func mergeHere(ctx context.Context, r *git.Repo, commit, message string) ([]ConflictFile, error) {
-	if err := info.Attributes(r, git.UnionLines()); err != nil {
+	if err := info.Attributes(r, unionLines()); err != nil {
 		return nil, err
 	}
 	h, err := r.Head(ctx)
@@ -120,13 +126,13 @@ func keepOwn(ctx context.Context, r *git.Repo, head string) error {
 	if err != nil {
 		return fmt.Errorf("look for conflicts: %w", err)
 	}
-	if slices.Contains(unmerged, git.ProgressFile) && git.Stat(r.File(git.ProgressFile)) != nil {
-		out, err := r.Run(ctx, git.Call{Args: []string{"ls-files", "-u", "-z", "--", git.ProgressFile}})
+	if slices.Contains(unmerged, progressFile) && git.Stat(r.File(progressFile)) != nil {
+		out, err := r.Run(ctx, git.Call{Args: []string{"ls-files", "-u", "-z", "--", progressFile}})
 		if err != nil {
 			return fmt.Errorf("look for conflicts: %w", err)
 		}
 		if !strings.Contains(out, " 2\t") || !strings.Contains(out, " 3\t") {
-			if _, err := r.Run(ctx, git.Call{Args: []string{"add", "-f", "--", git.ProgressFile}, Write: true}); err != nil {
+			if _, err := r.Run(ctx, git.Call{Args: []string{"add", "-f", "--", progressFile}, Write: true}); err != nil {
 				return fmt.Errorf("keep what was learned: %w", err)
 			}
 		}

@@ -75,15 +75,15 @@ func TestMergeHereOfWhatIsAhead(t *testing.T) {
 
 func TestMergeHereLeavesConflicts(t *testing.T) {
 	t.Parallel()
-	base := both(write("doc.md", "<<<<<<< an example\n"), write("gone.txt", "0\n"), write(git.ProgressFile, "start\n"), write("ralph/plan.jsonl", "0\n"))
-	ours := both(write("a.txt", "ours\n"), write("doc.md", "<<<<<<< an example\nours\n"), remove("gone.txt"), write(git.ProgressFile, "start\nours\n"), write("ralph/plan.jsonl", "ours\n"))
-	theirs := both(write("a.txt", "theirs\n"), write("doc.md", "<<<<<<< an example\ntheirs\n"), write("gone.txt", "1\n"), write(git.ProgressFile, "start\ntheirs\n"), write("ralph/plan.jsonl", "theirs\n"))
+	base := both(write("doc.md", "<<<<<<< an example\n"), write("gone.txt", "0\n"), write(progressFile, "start\n"), write("ralph/plan.jsonl", "0\n"))
+	ours := both(write("a.txt", "ours\n"), write("doc.md", "<<<<<<< an example\nours\n"), remove("gone.txt"), write(progressFile, "start\nours\n"), write("ralph/plan.jsonl", "ours\n"))
+	theirs := both(write("a.txt", "theirs\n"), write("doc.md", "<<<<<<< an example\ntheirs\n"), write("gone.txt", "1\n"), write(progressFile, "start\ntheirs\n"), write("ralph/plan.jsonl", "theirs\n"))
 	w, commit := hereBox(t, base, ours, theirs)
 	all := []string{"a.txt", "doc.md", "gone.txt"}
 	if paths := w.mergeHere(commit); !slices.Equal(paths, all) {
 		t.Fatalf("conflicts %q", paths)
 	}
-	w.Want(git.ProgressFile, "start\nours\ntheirs\n")
+	w.Want(progressFile, "start\nours\ntheirs\n")
 	w.Want("ralph/plan.jsonl", "ours\n")
 	if paths := w.mergeHere(commit); !slices.Equal(paths, all) { // the engine was killed
 		t.Errorf("again %q", paths)

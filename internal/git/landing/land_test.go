@@ -240,15 +240,15 @@ func TestLandBesideChangedSettings(t *testing.T) {
 		"staged":           {both(write(config, "mine\n"), stage), "M  " + config},
 		"staged and again": {both(write(config, "staged\n"), stage, write(config, "mine\n")), "MM " + config},
 		"deleted":          {remove(config), " D " + config},
-		"learnings":        {write(git.ProgressFile, "mine\n"), " M " + git.ProgressFile},
+		"learnings":        {write(progressFile, "mine\n"), " M " + progressFile},
 	} {
 		for _, killed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, killed %v", name, killed), func(t *testing.T) {
 				t.Parallel()
 				b, in := landBox(t)
 				b.Write(config, "version: 1\n")
-				b.Write(git.ProgressFile, "learned\n")
-				b.Git("add", "-f", config, git.ProgressFile)
+				b.Write(progressFile, "learned\n")
+				b.Git("add", "-f", config, progressFile)
 				b.Git("commit", "-q", "-m", "settings")
 				b.Git("cherry-pick", in.To) // the same work on top of them
 				in.To = b.Head()

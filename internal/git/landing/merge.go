@@ -97,7 +97,7 @@ func Merge(ctx context.Context, r *git.Repo, in MergeInput) (MergeResult, error)
 	if err := in.check(); err != nil {
 		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
-	if err := info.Attributes(r, git.UnionLines()); err != nil {
+	if err := info.Attributes(r, unionLines()); err != nil {
 		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}
 	tip, err := r.BranchTip(ctx, in.Branch)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/git/refs"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
@@ -112,7 +111,7 @@ func TestMergeStartsFewProcesses(t *testing.T) {
 		return b.branch("ralph/"+id, base, func(w *testRepo) {
 			w.Write(id+".txt", id)
 			if notes {
-				w.Write(git.ProgressFile, id+"\n")
+				w.Write(progressFile, id+"\n")
 			}
 		})
 	}
@@ -265,7 +264,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 			b := newBox(t)
 			if tracked {
 				b.Write("ralph/plan.jsonl", "plan\n")
-				b.Write(git.ProgressFile, "# Learned\n")
+				b.Write(progressFile, "# Learned\n")
 				b.Git("add", "-f", "-A")
 				b.Git("commit", "-q", "-m", "own")
 			}
@@ -277,7 +276,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 					w.Write("ralph/inbox.jsonl", text)
 					w.Write("ralph/.state/journal.jsonl", text)
 					w.Write("build/ralph-logs/x.log", text)
-					w.Write(git.ProgressFile, w.progress()+"- "+text+"\n")
+					w.Write(progressFile, w.progress()+"- "+text+"\n")
 					w.Write(text+".txt", text)
 				}
 			}
@@ -295,7 +294,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 			if tracked {
 				learned = "# Learned\n" + learned
 			}
-			b.Equal("learned", b.Git("show", m.Commit+":"+git.ProgressFile)+"\n", learned)
+			b.Equal("learned", b.Git("show", m.Commit+":"+progressFile)+"\n", learned)
 			if m = b.merge(three); m.Conflict != nil {
 				t.Fatalf("conflict: %+v", m.Conflict.Files)
 			}
@@ -311,7 +310,7 @@ func TestMergeOfRalphsFiles(t *testing.T) {
 }
 
 func (b *testRepo) progress() string {
-	text, _ := os.ReadFile(b.Path(git.ProgressFile))
+	text, _ := os.ReadFile(b.Path(progressFile))
 	return string(text)
 }
 
@@ -452,7 +451,7 @@ func TestAttributesKeepsWhatIsThere(t *testing.T) {
 	b := newBox(t)
 	b.Write(".git/info/attributes", "*.x -text")
 	for range 2 {
-		b.Must(info.Attributes(b.repo, git.UnionLines()))
+		b.Must(info.Attributes(b.repo, unionLines()))
 	}
 	b.Want(".git/info/attributes", "*.x -text\n/ralph/progress.md merge=union\n")
 }

@@ -29,7 +29,7 @@ func Revert(ctx context.Context, r *git.Repo, in RevertInput) (commit string, er
 	if err := refs.CheckBranchAt("HEAD", in.Onto, in.From, in.To); err != nil || !git.OneLine(in.Key) {
 		return "", fmt.Errorf("revert: not three commits and a key: %w", err)
 	}
-	if err := info.Attributes(r, git.UnionLines()); err != nil {
+	if err := info.Attributes(r, unionLines()); err != nil {
 		return "", fmt.Errorf("revert: %w", err)
 	}
 	if ok, err := r.Contains(ctx, in.To, in.Onto); err != nil {

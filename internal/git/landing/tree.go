@@ -101,6 +101,6 @@ func (m *merged) addStage(field string) error {
 // when only one side deletes it.
 func (m merged) open() []staged {
 	return slices.DeleteFunc(slices.Clone(m.files), func(s staged) bool {
-		return git.IsOwn(s.path) || s.path == git.ProgressFile && m.kind(s) == "modify/delete"
+		return git.IsOwn(s.path) || s.path == progressFile && m.kind(s) == "modify/delete"
 	})
 }

@@ -18,10 +18,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/diff"
-	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
-
-var unbornRepo = lazyregexp.New(`(?m)^error: '(.+)/' does not have a commit checked out$`)
 
 // What Shelve can do with the changes of a failed spec (agent_mode.on_failure).
 const (
@@ -200,23 +197,7 @@ func withoutOthers(ctx context.Context, r *git.Repo, base string, others []ralph
 // addRest adds what is outside ralph's folders. A repository inside this one
 // that has no commit yet makes git give up; it stays where it is, like those
 // with commits, so that a failed spec can be put away all the same.
-func addRest(ctx context.Context, r *git.Repo) error { return AddPast(ctx, r, git.WithoutOwnFolders()) }
-
-// AddPast adds paths to the index, past repositories without a commit.
-func AddPast(ctx context.Context, r *git.Repo, paths []string) error {
-	for {
-		err := r.AddAll(ctx, paths)
-		m := unbornRepo.FindStringSubmatch(git.StderrOf(err))
-		if m == nil {
-			return err
-		}
-		skip := ":(top,exclude,literal)" + m[1]
-		if slices.Contains(paths, skip) {
-			return err
-		}
-		paths = append(paths, skip)
-	}
-}
+func addRest(ctx context.Context, r *git.Repo) error { return r.AddAll(ctx, git.WithoutOwnFolders()) }
 
 // stagedTree returns the tree of the user's index. One with conflicts has
 // none; their text is in the files.

@@ -181,7 +181,7 @@ func unheld(ctx context.Context, r *git.Repo, head git.Head) (shelve.Leftover, e
 			return left, err
 		}
 	}
-	if err := shelve.AddPast(ctx, r, git.WithoutOwn()); err != nil {
+	if err := r.AddAll(ctx, git.WithoutOwn()); err != nil {
 		return left, err
 	}
 	left.Files, err = r.WriteTree(ctx, r.RealIndex())

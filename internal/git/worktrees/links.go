@@ -13,10 +13,25 @@ import (
 // so what an agent does there is lost with it, and no command for the worktree
 // looks into them.
 
+// inners opens the submodules of the index that have files.
+func inners(ctx context.Context, r *git.Repo) []*git.Repo {
+	if git.Stat(filepath.Join(r.GitDir(), git.ModulesName)) == nil {
+		return nil
+	}
+	var list []*git.Repo
+	names, _ := r.LinksIn(ctx, r.RealIndex()) // one that cannot be read has none that ralph made
+	for _, name := range names {
+		if sub := r.Inner(name); sub != nil {
+			list = append(list, sub)
+		}
+	}
+	return list
+}
+
 // tidyLinks keeps what submodules hold that no branch of theirs does, in their
 // own recovery refs, and makes them clean.
 func tidyLinks(ctx context.Context, r *git.Repo, id string, head git.Head, out *Entered) error {
-	for _, sub := range r.Inners() {
+	for _, sub := range inners(ctx, r) {
 		if err := tidy(ctx, sub, id, out); err != nil {
 			return fmt.Errorf("submodule %s: %w", filepath.Base(sub.Root()), err)
 		}
@@ -66,7 +81,7 @@ func tidy(ctx context.Context, r *git.Repo, id string, out *Entered) error {
 // cannot be had without fetching is emptied, for `worktree.setup` to fill. A
 // repository that is no submodule any more moves out.
 func followLinks(ctx context.Context, r *git.Repo, in EnterInput, out *Entered) error {
-	if err := updateLinks(ctx, r, r.Inners(), out); err != nil {
+	if err := updateLinks(ctx, r, inners(ctx, r), out); err != nil {
 		return err
 	}
 	list, _, err := status(ctx, r)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // resume returns to the branch on which a task's work goes on, when the agent
@@ -157,7 +157,8 @@ type logLine struct{ from, to, why string }
 // shows nothing once HEAD has no commit).
 func headLog(gitDir string) []logLine {
 	var lines []logLine
-	for line := range strings.Lines(git.LastPart(filepath.Join(gitDir, "logs", "HEAD"), 1<<18)) {
+	log, _ := regular.Tail(gitDir, "logs/HEAD", 1<<18)
+	for line := range strings.Lines(string(log)) {
 		who, why, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		ids := strings.SplitN(who, " ", 3)
 		if len(ids) == 3 && git.IsHash(ids[0]) && git.IsHash(ids[1]) {

@@ -218,6 +218,26 @@ func publishTo(ctx context.Context, r *git.Repo, source func(moduleLink) string)
 	return nil
 }
 
+// Nested returns the repositories in the work tree that are neither submodules nor in the commit of HEAD,
+// by the newest look at all files: a commit here would have none of their files.
+func Nested(ctx context.Context, r *git.Repo) ([]string, error) {
+	links, err := r.LinksIn(ctx, r.PrivateIndex())
+	if err != nil {
+		return nil, err
+	}
+	if len(links) > 0 {
+		modules, err := submodules(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		links = slices.DeleteFunc(links, func(path string) bool {
+			return slices.ContainsFunc(modules, func(l moduleLink) bool { return l.path == path })
+		})
+	}
+	links, err = r.NotInHead(ctx, links)
+	return append(links, r.Unborn()...), err
+}
+
 // Inside returns the files that are changed inside submodules and that no commit of
 // theirs has, relative to the root, sorted: a commit here would leave them out.
 func Inside(ctx context.Context, r *git.Repo) ([]string, error) {
