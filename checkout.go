@@ -273,6 +273,8 @@ type Committed struct {
 	// and commits of others changed them too.
 	Left   []string `json:"left,omitempty"`
 	Shared []string `json:"shared,omitempty"`
+	// Stale: a git of somebody else's held the index, or was killed: what is staged is older than the commit.
+	Stale bool `json:"stale,omitempty"`
 	// Weakened are the tests that the task's whole diff removes, skips or weakens.
 	Weakened []Finding `json:"weakened,omitempty"`
 	// Settings are the settings that it changes and nobody has approved. With Away nothing

@@ -117,7 +117,9 @@ func (x *examination) git(ctx context.Context, env workspace.Env) (string, bool)
 	if err := landing.CanMerge(ctx, repo); err != nil {
 		x.note("git", err.Error(), "only `ralph autopilot` and `parallel` above 1 need it")
 	}
-	if dirty, err := repo.Dirty(ctx); err == nil && len(dirty) > 0 {
+	if lock := repo.RealIndex() + ".lock"; git.Stat(lock) != nil {
+		x.note("git", lock+" is there: a git is at work here, or was killed", "when none is, remove it, then `git reset -q`: before that, a commit of yours may take back what ralph has committed")
+	} else if dirty, err := repo.Dirty(ctx); err == nil && len(dirty) > 0 {
 		x.note("git", report.Files(len(dirty))+" changed and not committed", "commit or stash them before `ralph agent` (or --allow-dirty)")
 	}
 	return repo.Root(), true

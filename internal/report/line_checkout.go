@@ -58,6 +58,9 @@ func CommittedBeside(f ralph.Committed, s *ralph.State) []string {
 	if len(f.Shared) > 0 {
 		say("in it, and changed by commits of others meanwhile: %s: look whether all of that is the agent's", OneLine(text.List(f.Shared, maxNamed)))
 	}
+	if f.Stale {
+		say("git's index is as before it, since `.git/index.lock` is there: when no git is at work, remove it, then `git reset -q`; a commit of yours before that takes ralph's back")
+	}
 	return lines
 }
 

@@ -168,7 +168,7 @@ func committedAs(c commits.Commit, base string) ralph.Committed {
 		gone = base
 	}
 	return ralph.Committed{
-		Gone: gone, Commit: c.Hash, Short: c.Short, Tree: c.Tree, Kept: c.Kept, KeptMore: c.More, Apart: c.Apart, Folded: c.Folded, Left: c.Left, Shared: c.Shared,
+		Gone: gone, Commit: c.Hash, Short: c.Short, Tree: c.Tree, Kept: c.Kept, KeptMore: c.More, Apart: c.Apart, Folded: c.Folded, Left: c.Left, Shared: c.Shared, Stale: c.Stale,
 	}
 }
 

@@ -141,7 +141,9 @@ func TestAwayFromHome(t *testing.T) {
 	b.Equal("main", b.Git("rev-parse", "main"), base)
 	b.Git("switch", "-q", "main")
 	b.Git("switch", "-q", "side")
-	b.mustCommit("k2", func(in *commits.Input) { in.Base, in.Branch, in.Agents.On, in.Agents.Commits = base, "main", "side", []string{c.Hash} })
+	b.mustCommit("k2", func(in *commits.Input) {
+		in.Base, in.Branch, in.Agents.On, in.Agents.Commits = base, "main", "side", []string{c.Hash}
+	})
 	b.Equal("HEAD", b.Git("symbolic-ref", "--short", "HEAD"), "main")
 }
 
