@@ -202,6 +202,7 @@ func (x Start) check() error {
 		return &ralph.Refusal{Why: fmt.Sprintf(format, args...), Kind: ralph.ErrUsage}
 	}
 	switch {
+	case x.Mode == ralph.ModeAuto && (x.Resume || x.Fresh): // of threads that are there; a first message is for a command line
 	case !slices.Contains(modes(), x.Mode):
 		return refuse("there is no engine %q: use agent, autopilot or construct", x.Mode)
 	case x.Autonomy != "" && !slices.Contains(autonomies(), x.Autonomy):
