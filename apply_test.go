@@ -102,6 +102,32 @@ func TestResumeCountsRunningTime(t *testing.T) {
 	}
 }
 
+// what people write between a crash and the next start, and what that start says of it, is no
+// running time of the engine that died.
+func TestDeadTimeIsNoRunningTime(t *testing.T) {
+	s := &ralph.State{}
+	seq := int64(0)
+	at := func(after time.Duration, by string, f ralph.Fact) {
+		seq++
+		s.Apply(ralph.Event{Seq: seq, At: start.Add(after), By: by, Fact: f})
+	}
+	at(0, "engine", ralph.SessionStarted{ID: "s"})
+	at(0, "engine", ralph.TaskAdded{Task: task("t-1")})
+	at(time.Second, "engine", ralph.TaskStarted{ID: "t-1"})
+	at(2*time.Second, "engine", ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild}})
+	at(4*time.Hour, "cli", ralph.SpecAdded{Spec: ralph.Spec{ID: "q-1", File: "a.md"}}) // it died long before
+	at(9*time.Hour, "engine", ralph.StepLost{Task: "t-1", Receipt: 4, Step: "turn", Cause: ralph.LostCrash})
+	at(9*time.Hour, "engine", ralph.SessionStarted{ID: "s", Resumed: true})
+	if got := s.Running(start.Add(9*time.Hour + time.Minute)); got != time.Minute+2*time.Second {
+		t.Errorf("running %s after a crash", got)
+	}
+	at(9*time.Hour+time.Hour, "engine", ralph.StepLost{Task: "t-1", Receipt: 4, Step: "turn", Cause: ralph.LostForced}) // of one that lives
+	at(20*time.Hour, "engine", ralph.SessionStarted{ID: "s", Resumed: true})
+	if got := s.Running(start.Add(20 * time.Hour)); got != time.Hour+2*time.Second {
+		t.Errorf("running %s after another", got)
+	}
+}
+
 // what a dead engine left active is pending again, with all it had done.
 func TestCrashReleasesTasks(t *testing.T) {
 	s := fold(ralph.SessionStarted{ID: "s"}, ralph.JobStarted{Job: "j", File: "a.md"}, ralph.TaskAdded{Task: task("t-1")},

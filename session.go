@@ -10,6 +10,9 @@ import (
 func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
 	if f.Resumed && s.Session.ID == f.ID {
 		x := &s.Session
+		if heard := x.HeardAt; !heard.IsZero() && heard.Before(before) {
+			before = heard // people and this start wrote what came behind it
+		}
 		if x.Live() { // it was cut: what ran until its last fact counts
 			cut := max(0, before.Sub(x.Since))
 			x.Elapsed += cut
@@ -462,6 +465,7 @@ type Session struct {
 	Since        time.Time       `json:"since,omitzero"`    // start of the stretch that runs now
 	Elapsed      time.Duration   `json:"elapsed,omitempty"` // of the stretches before it
 	RestAt       time.Time       `json:"rest_at,omitzero"`  // since when it waits for a person alone, which does not count
+	HeardAt      time.Time       `json:"heard_at,omitzero"` // the newest fact of its engine: no later one knows that it worked
 	EndedAt      time.Time       `json:"ended_at,omitzero"`
 	Ended        Reason          `json:"ended,omitempty"`
 	Detail       string          `json:"detail,omitempty"`

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -26,6 +27,19 @@ func (s *State) Apply(e Event) {
 	s.withdrawn(e.At)
 	s.inCheckout(e)
 	s.restFrom(e.At)
+	s.heard(e)
+}
+
+// LastHeard is until when it is known that an engine worked.
+func (s *State) LastHeard() time.Time { return cmp.Or(s.Session.HeardAt, s.At) }
+
+// heard notes that the engine of the session lives; what the next start says of one that died does not.
+func (s *State) heard(e Event) {
+	lost, _ := e.Fact.(StepLost)
+	ended, _ := e.Fact.(JobEnded)
+	if e.By == "engine" && s.Session.Live() && lost.Cause != LostCrash && !ended.Cut {
+		s.Session.HeardAt = e.At
+	}
 }
 
 // JournalID is the name of the journal whose first line has that hash.

@@ -372,20 +372,6 @@ func (x *Standing) worked(list []Period) {
 	}
 }
 
-// Idle are the times of standstills in which nothing else went on, each time once. A step
-// that a sleep of the machine interrupted did not go on meanwhile.
-func Idle(list []Still, worked []Period, now time.Time) []Period {
-	var all, asleep []Period
-	for _, y := range list {
-		p := Period{y.From, y.EndAt(now)}
-		all = append(all, p)
-		if y.Kind == StillAsleep {
-			asleep = append(asleep, p)
-		}
-	}
-	return Without(Union(all), Without(Union(worked), Union(asleep)))
-}
-
 // Union are the same times without overlaps, in their order.
 func Union(list []Period) []Period {
 	list = slices.DeleteFunc(slices.Clone(list), func(p Period) bool { return !p.From.Before(p.To) })

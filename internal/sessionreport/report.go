@@ -99,7 +99,7 @@ func (r *Report) Result() (*Result, error) {
 type draft struct {
 	state *ralph.State // after the newest event
 	facts FactRange
-	prev  time.Time // of the event before
+	prev  time.Time // when its engine was last heard of, before the event
 
 	heads  []*SessionHead
 	rows   []*row
@@ -231,10 +231,11 @@ func (r *row) note(at time.Time, rule, text string) {
 
 // add folds one event.
 func (d *draft) add(e ralph.Event, s *ralph.State) {
-	d.state, d.prev = s, d.facts.To
+	d.state = s
 	if d.facts.First == 0 {
 		d.facts.First, d.facts.From, d.prev = e.Seq, e.At, e.At
 	}
+	defer func() { d.prev = s.LastHeard() }()
 	d.facts.Last, d.facts.Hash, d.facts.To = e.Seq, e.Hash, e.At
 	switch f := e.Fact.(type) {
 	case ralph.SessionStarted:

@@ -161,7 +161,7 @@ func (n *Night) Add(e ralph.Event, s *ralph.State) {
 		n.still[y.N] = y
 	}
 	x := n.runs[s.Session.ID]
-	x.last = max(x.last, s.Running(e.At))
+	x.last = max(x.last, s.Running(s.LastHeard()))
 	if e.At.Before(n.from) {
 		x.before = x.last
 	}
@@ -358,7 +358,7 @@ func Brief(s *ralph.State, engine Engine, now time.Time) *Morning {
 	m.stills(s.Stood.List, atWork(s.Stood.Worked, s, engine, now), engine.Alive)
 	work := s.Running(now)
 	if !engine.Alive {
-		work = s.Running(s.At)
+		work = s.Running(s.LastHeard())
 	}
 	m.Figures.WorkSeconds = work.Seconds()
 	m.Figures.Cost, m.Figures.CostKnown, m.Figures.Tokens, m.Figures.Turns = report.Cents(x.Usage.Cost), x.Usage.Known, report.Tokens(x.Usage), x.Turns

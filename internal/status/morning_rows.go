@@ -170,7 +170,7 @@ func (m *Morning) stills(list []ralph.Still, worked []ralph.Period, alive bool) 
 		}
 		inside = append(inside, y)
 	}
-	for _, p := range ralph.Idle(inside, worked, m.To) {
+	for _, p := range report.Idle(inside, worked, m.To) {
 		m.Figures.StillSeconds += p.To.Sub(p.From).Seconds()
 	}
 	for _, y := range inside {

@@ -54,7 +54,7 @@ func Of(s *ralph.State, engine Engine, now time.Time) StatusRecord {
 	r := StatusRecord{
 		Status: s.Mode(), SessionID: x.ID, CurrentIteration: x.Turns, CompletedSteps: p.Completed, FailedSteps: p.Failed, SkippedSteps: p.Skipped,
 		ActiveAgent: x.ActiveAgent(), PlanID: s.Plan.File, TotalSteps: p.Total, CanResume: !engine.Alive && s.CanResume(engine.Carry), Cut: []ralph.TaskID{},
-		Limits: limits(s, now), Waiting: []WaitRecord{}, Budgets: budgets(s, at(engine, s, now)), Contexts: []ContextRecord{},
+		Limits: limits(s, now), Waiting: []WaitRecord{}, Budgets: budgets(s, At(engine, s, now)), Contexts: []ContextRecord{},
 	}
 	r.Decision, r.FallbackReason = s.Decided, x.Fallback // also after the end: it says why active_agent is not the primary one
 	if x.ID != "" {

@@ -48,7 +48,7 @@ func Text(s *ralph.State, engine Engine, now time.Time) string {
 		fmt.Fprintln(&b, "Current spec:", current)
 		fmt.Fprintf(&b, "Inbox: %d pending, %d active, %d done, %d failed\n", s.CountInbox(ralph.SpecPending),
 			s.CountInbox(ralph.SpecActive), s.CountInbox(ralph.SpecDone), s.CountInbox(ralph.SpecFailed))
-		running := s.Running(at(engine, s, now))
+		running := s.Running(At(engine, s, now))
 		fmt.Fprintf(&b, "Session: %s completed, %s spent, %s elapsed\n\n", text.Count(x.Completed, "spec"),
 			x.Usage.Dollars(), ralph.Elapsed(running))
 	}
@@ -95,12 +95,12 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 		if s.Job != nil && s.Session.Mode != report.Pilot {
 			line("Round", "%d, %s", s.Job.Round, stageNow(s))
 		}
-		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(at(engine, s, now))), text.Count(s.Plan.Turns, counted(s)))
+		line("Spent", "%s, %s, %s", s.Plan.Usage.Dollars(), ralph.Elapsed(s.JobElapsed(At(engine, s, now))), text.Count(s.Plan.Turns, counted(s)))
 	}
 	if d := s.Decided; d != nil && s.Session.Live() {
 		line("Decided", "%s", decisionWords(s, d))
 	}
-	budgetStatus(line, s, at(engine, s, now))
+	budgetStatus(line, s, At(engine, s, now))
 	workStatus(line, s, engine, now)
 	parallelStatus(line, s, engine, now)
 	threadStatus(line, s)
@@ -246,12 +246,12 @@ func said(line writer, engine Engine, id ralph.TaskID) {
 	}
 }
 
-// at is the instant until which a job has run: now, or the last sign of a dead engine.
-func at(engine Engine, s *ralph.State, now time.Time) time.Time {
+// At is the instant until which a job has run: now, or the last sign of a dead engine.
+func At(engine Engine, s *ralph.State, now time.Time) time.Time {
 	if engine.Alive {
 		return now
 	}
-	return s.At
+	return s.LastHeard()
 }
 
 func engineWords(s *ralph.State, engine Engine) string {

@@ -43,7 +43,11 @@ func runQuery(env workspace.Env, what, at string) error {
 	if err != nil {
 		return err
 	}
-	return answerQuery(env, what, s, j.Now())
+	now := j.Now()
+	if j.Holder() == nil { // an engine that died runs no more
+		now = s.LastHeard()
+	}
+	return answerQuery(env, what, s, now)
 }
 
 func answerQuery(env workspace.Env, what string, s *ralph.State, now time.Time) (err error) {

@@ -36,7 +36,7 @@ func BarOf(l Look) BarModel {
 	m := BarModel{
 		Outside: len(outside) > 0,
 		Status:  status.Of(s, l.Engine, l.Now), Stage: status.QueryStage(s), Engine: l.Engine,
-		Running: s.Running(l.Now), At: s.Turning(), Usage: s.Session.Usage, Mode: s.Session.Mode,
+		Running: s.Running(status.At(l.Engine, s, l.Now)), At: s.Turning(), Usage: s.Session.Usage, Mode: s.Session.Mode,
 		Tokens: Amount(s.Session.Usage.Input + s.Session.Usage.Output + s.Session.Usage.CacheRead + s.Session.Usage.CacheWrite),
 		Offers: action.AllAvailable(s, l.World(), action.Engine, ""), Trouble: l.Trouble,
 	}

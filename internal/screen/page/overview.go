@@ -257,8 +257,9 @@ func (o Overview) Inbox() InboxModel {
 }
 
 func (o Overview) Statistics() StatisticsModel {
-	m := StatisticsModel{Stats: status.QueryStats(o.State, o.Now)}
-	m.Runtime = o.State.Running(o.Now)
+	until := status.At(o.Engine, o.State, o.Now) // an engine that died runs no more
+	m := StatisticsModel{Stats: status.QueryStats(o.State, until)}
+	m.Runtime = o.State.Running(until)
 	m.Since = ClockOf(o.State, o.Engine)
 	return m
 }

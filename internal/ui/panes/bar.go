@@ -170,7 +170,7 @@ func second(l Look, x status.StatusRecord, stage status.Stage, columns int) draw
 		}
 		add(tone, fmt.Sprintf("Retries: %d", x.Retries))
 	}
-	add(draw.Dim, ralph.Elapsed(l.State.Running(l.Now)))
+	add(draw.Dim, ralph.Elapsed(l.State.Running(status.At(l.Engine, l.State, l.Now))))
 	cost := ralph.Dollars(l.State.Session.Usage.Cost)
 	if l.State.Session.Usage.Unmetered > 0 {
 		cost += "+"

@@ -58,7 +58,8 @@ func (x *API) queries() {
 		return status.QueryStage(src.State()), nil
 	})
 	get(x, "/stats", "stats", "Statistics of the whole journal", func(context.Context, *none) (status.Stats, error) {
-		return status.QueryStats(src.State(), src.Now()), nil
+		s := src.State()
+		return status.QueryStats(s, status.At(src.Engine(s), s, src.Now())), nil
 	})
 	get(x, "/gates", "gates", "What waits for a person, oldest first", func(context.Context, *none) ([]*ralph.Approval, error) {
 		return x.gates(), nil

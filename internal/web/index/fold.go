@@ -115,7 +115,7 @@ func (f *projection) follow(e ralph.Event) {
 	}
 	s.Last, s.LastAt, s.Totals = e.Seq, e.At, x.Count
 	s.Specs, s.SpecsFail = x.Completed, x.Failed
-	s.Running = f.state.Running(e.At)
+	s.Running = f.state.Running(f.state.LastHeard())
 	s.Ended, s.EndedAt, s.Detail = x.Ended, x.EndedAt, text.Cut(x.Detail, maxWords)
 	s.Autonomy = x.Auto
 }
