@@ -97,8 +97,12 @@ func (x *Session) onBase(ctx context.Context) error {
 // lookAtDirt: in place, a person's own changes must not get into a spec's commit.
 // With worktrees nothing of them is taken along, so they are only worth a word.
 func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) error {
+	var holder *ralph.Task
+	if !x.isolated && !x.AllowDirty && (x.Mode == "agent" || x.Mode == ralph.ModeAuto) {
+		holder = x.holdsCheckout(s)
+	}
 	inPlace := x.Mode == "agent" && !x.isolated && !resumed && !x.AllowDirty && !s.OwnDirt() ||
-		x.Mode == ralph.ModeAuto && !x.isolated && !x.AllowDirty && x.beginsThread(s)
+		x.Mode == ralph.ModeAuto && !x.isolated && !x.AllowDirty && x.beginsThread(s) || holder != nil
 	if !inPlace && !x.isolated {
 		return nil
 	}
@@ -121,11 +125,35 @@ func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 			"finished work that needs these files waits on its branch until you have committed or stashed them")
 		return nil
 	}
+	if holder != nil {
+		goOn := "thread-continue"
+		if holder.Run.Thread.Want == ralph.ThreadPause {
+			goOn = "thread-resume"
+		}
+		return &ralph.Refusal{
+			Why:  fmt.Sprintf("the thread %s has left its changes in your checkout, and nothing else begins there:\n  %s", holder.ID, text.Few(dirty, 10, "\n  ")),
+			Hint: fmt.Sprintf("`[[%s %s]]`, then `ralph auto`, goes on with it; or commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty", goOn, holder.ID),
+			Kind: ralph.ErrUsage,
+		}
+	}
 	return &ralph.Refusal{
 		Why:  "the work tree has changes that are not committed:\n  " + text.Few(dirty, 10, "\n  ") + "\nralph would put them into its first commit",
 		Hint: "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty",
 		Kind: ralph.ErrUsage,
 	}
+}
+
+// holdsCheckout is a thread whose unfinished work may lie in the checkout and which this session does not
+// go on with: one that a stop condition or a person ended, one that is paused, and for specs any.
+func (x *Session) holdsCheckout(s *ralph.State) *ralph.Task {
+	for _, t := range s.Threads() {
+		r := t.Run
+		begun := !t.Status.Ended() && r.Worktree.Dir == "" && !r.StartedAt.IsZero()
+		if t.LeftChanges() || begun && (x.Mode == "agent" || r.Thread.Want == ralph.ThreadPause) {
+			return t
+		}
+	}
+	return nil
 }
 
 // needsCheckout refuses to go on in place with a plan whose tasks have work in
