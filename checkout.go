@@ -257,8 +257,7 @@ type Committed struct {
 	// Away says why no commit could be made where the work began, in a checkout that
 	// somebody has taken elsewhere: to another branch, or into a rebase. A person decides.
 	Away string `json:"away,omitempty"`
-	// Lost is the commit of an agent that is not there, where that is why.
-	Lost string `json:"lost,omitempty"`
+	Lost string `json:"lost,omitempty"` // the commit of an agent that is not there, where that is why
 	// Kept are commits of others since the work began, newest first: the commit is on top
 	// of them. KeptMore are not listed. Apart are commits of the agent that stay as they
 	// are, since a commit of somebody else stands on them.
@@ -273,8 +272,7 @@ type Committed struct {
 	// and commits of others changed them too.
 	Left   []string `json:"left,omitempty"`
 	Shared []string `json:"shared,omitempty"`
-	// Stale: a git of somebody else's held the index, or was killed: what is staged is older than the commit.
-	Stale bool `json:"stale,omitempty"`
+	Stale  bool     `json:"stale,omitempty"` // a git of others held the index, or was killed: what is staged is older
 	// Weakened are the tests that the task's whole diff removes, skips or weakens.
 	Weakened []Finding `json:"weakened,omitempty"`
 	// Settings are the settings that it changes and nobody has approved. With Away nothing

@@ -418,6 +418,9 @@ func (s *State) WantThread(id TaskID, want ThreadWant) ([]Fact, error) {
 	case th.Want == ThreadStop:
 		return nil, &Refusal{Why: fmt.Sprintf("thread %s is to stop at the end of its turn", id), Kind: ErrUsage}
 	}
+	if want == ThreadStop && t.Status == TaskPending { // nobody is in the middle of a turn
+		return []Fact{ThreadWanted{Task: id, Want: want}, TaskEnded{ID: id, Status: TaskSkipped, Why: Why{Rule: "E-068", Text: "you stopped it", Stop: StopUser}}}, nil
+	}
 	return []Fact{ThreadWanted{Task: id, Want: want}}, nil
 }
 

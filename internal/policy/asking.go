@@ -58,9 +58,8 @@ func AskDeadline(kind ralph.RequestKind, c Config, now time.Time) time.Time {
 	return GateDeadline(ralph.ApprovalRequest, c, now)
 }
 
-// GateDeadline is until when a gate of a kind waits for a person, zero for no limit:
-// starts, steps and merges are done work or none yet, and wait as long as it takes
-//
+// GateDeadline is until when a gate of a kind waits for a person, zero for no limit: starts, steps and merges
+// are done work or none yet, and wait as long as it takes.
 func GateDeadline(kind string, c Config, now time.Time) time.Time {
 	limit := time.Duration(0)
 	if c.Unattended && expires(kind) {
@@ -105,9 +104,8 @@ func leave(gate *ralph.Approval) (ralph.Step, ralph.Why) {
 	return ralph.Emit{Fact: ralph.Control{Want: ralph.WantStop, Cause: nobodyThere + ": " + gate.Text, Ends: ralph.ReasonUnanswered}}, ralph.Why{Rule: "X-76", Text: nobodyThere}
 }
 
-// expired is what becomes of a gate between two turns that nobody answered in time: its
-// task is blocked, or with gate.on_timeout stop the session ends, and the task asks
-// anew when it is started again. It never passes.
+// expired is what becomes of a gate between two turns that nobody answered in time: its task is blocked, or with
+// gate.on_timeout stop the session ends, and the task asks anew when it is started again. It never passes.
 func expired(gate *ralph.Approval, c Config) (ralph.Step, ralph.Why) {
 	why := ralph.Why{Rule: "X-76", Text: "nobody answered in time: " + gate.Text}
 	if c.Unattended {

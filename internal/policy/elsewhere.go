@@ -34,8 +34,7 @@ func nextAway(s *ralph.State, t *ralph.Task, commit ralph.Commit, c Config, now 
 	return commit, ralph.Why{Rule: "R-C2", Text: "look whether the checkout is back"}
 }
 
-// nextUnseen waits for a person's eyes on settings that a commit would change (S2). It is
-// looked at again meanwhile: who takes the change back need not answer.
+// nextUnseen waits for a person's eyes on settings that a commit would change (S2), and looks again meanwhile.
 func nextUnseen(s *ralph.State, t *ralph.Task, commit ralph.Commit, again time.Time, c Config, now time.Time) (ralph.Step, ralph.Why) {
 	r, gate := t.Run, s.ApprovalOf(t.ID)
 	why := ralph.Why{Rule: "S2", Text: r.Away}

@@ -11,6 +11,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/tally"
 	"github.com/ralph-loop/ralph/internal/text"
+	"github.com/ralph-loop/ralph/internal/thread"
 )
 
 // Next says what to do next for one task, and why. The task must have been
@@ -93,7 +94,9 @@ func nextBuild(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.St
 	if r.Away != "" && r.Commit == "" {
 		return nextAway(s, t, ralph.Commit{OnlyTask: true}, c, now)
 	}
-	if gate := s.ApprovalOf(t.ID); gate != nil {
+	if gate := s.ApprovalOf(t.ID); gate != nil && r.Thread != nil && r.Thread.Want == ralph.ThreadStop {
+		return stoppedBy(thread.StopUser, "E-068", "you stopped it")
+	} else if gate != nil {
 		return waitForHuman(s, gate, c, now)
 	}
 	if c.Isolated && !r.Worktree.Ready {
