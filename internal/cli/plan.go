@@ -57,7 +57,10 @@ func confirmDrop(env workspace.Env, file string, force bool) error {
 	if force || left == 0 {
 		return nil
 	}
-	question := fmt.Sprintf("the plan of %s has %s", s.Plan.File, report.Unfinished(left))
+	question := "the plan, which is of no spec, has " + report.Unfinished(left)
+	if s.Plan.File != "" {
+		question = fmt.Sprintf("the plan of %s has %s", s.Plan.File, report.Unfinished(left))
+	}
 	if !env.Terminal {
 		return &ralph.Refusal{Why: question + leftWords(s), Hint: waysOn(s.Plan.File, file), Kind: ralph.ErrUsage}
 	}

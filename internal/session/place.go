@@ -88,9 +88,13 @@ func (x *Session) onBase(ctx context.Context) error {
 	if err != nil || head.Branch == base {
 		return err
 	}
+	hint := "git switch " + base
+	if at, err := x.Repo.Ref(ctx, "refs/heads/"+base); err == nil && at == "" {
+		hint = "there is no such branch: make it (git switch -c " + base + ")"
+	}
 	return &ralph.Refusal{
 		Why:  fmt.Sprintf("base_branch is %s, and %s is checked out", base, worktree.OrHead(head.Branch)),
-		Hint: "git switch " + base + ", or change base_branch in ralph/config.yaml", Kind: ralph.ErrUsage,
+		Hint: hint + ", or change base_branch in ralph/config.yaml", Kind: ralph.ErrUsage,
 	}
 }
 

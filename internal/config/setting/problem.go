@@ -69,7 +69,7 @@ func (p Problem) Error() string {
 		out := fmt.Sprintf("unknown key %s %s %s", Quote(p.Key), place, p.Source)
 		switch inner := strings.TrimPrefix(p.Key, p.Within+"."); {
 		case p.Within != "":
-			out += fmt.Sprintf("; %s is one value, set as a whole: %s", Quote(p.Within), Quote(p.Within+"={"+inner+": "+cmp.Or(p.Value, "...")+"}"))
+			out += fmt.Sprintf("; %s is one value, set as a whole: %s", Quote(p.Within), Quote(p.Within+"={"+strings.ReplaceAll(inner, ".", ": {")+": "+cmp.Or(p.Value, "...")+strings.Repeat("}", strings.Count(inner, ".")+1)))
 		case p.Nearest == p.Key && p.Key != "":
 			out = fmt.Sprintf("%s on the %s is a section, not a value: set its keys one by one; `ralph config show` lists them", Quote(p.Key), p.Source)
 		case p.Nearest != "":
