@@ -108,9 +108,15 @@ func TestReadWholeFiles(t *testing.T) {
 		want    string
 		in, out bool // whether it is read in the folder, and by its path
 	}{
-		{"a/file", 8, "one\ntwo\n", true, true}, {"a/file", 7, "", false, false}, {"a/in", 100, "one\ntwo\n", true, true},
-		{"long", 5000, long, true, true}, {"long", 4999, "", false, false},
-		{"a/out", 100, "a key\n", false, true}, {"a/pipe", 100, "", false, false}, {"a/zero", 100, "", false, false}, {"a", 100, "", false, false},
+		{"a/file", 8, "one\ntwo\n", true, true},
+		{"a/file", 7, "", false, false},
+		{"a/in", 100, "one\ntwo\n", true, true},
+		{"long", 5000, long, true, true},
+		{"long", 4999, "", false, false},
+		{"a/out", 100, "a key\n", false, true},
+		{"a/pipe", 100, "", false, false},
+		{"a/zero", 100, "", false, false},
+		{"a", 100, "", false, false},
 	} {
 		if b, err := regular.ReadIn(top, c.name, c.most); (err == nil) != c.in || c.in && string(b) != c.want {
 			t.Errorf("%s in the folder, at most %d: %.20q %v", c.name, c.most, b, err)
