@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -474,7 +475,7 @@ func (x *Session) stop(sig os.Signal) {
 // readAgentSession reads ralph/.agent-session; nil when there is none.
 func readAgentSession(root string) (*ralph.Carry, error) {
 	const name = "ralph/.agent-session"
-	b, err := regular.Head(root, name, 64<<10)
+	b, err := regular.ReadFile(filepath.Join(root, name), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

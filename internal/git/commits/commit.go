@@ -100,7 +100,7 @@ func Make(ctx context.Context, r *git.Repo, in Input) (Commit, error) {
 	if err != nil {
 		return Commit{}, fmt.Errorf("commit: %w", err)
 	}
-	if err := nothingLost(ctx, r, in); err != nil {
+	if err := nothingLost(ctx, r, in, line); err != nil {
 		return Commit{}, err
 	}
 	r.Lock()
@@ -180,15 +180,19 @@ func commitBranch(ctx context.Context, r *git.Repo, h git.Head, in Input, line s
 	return h, err
 }
 
-// nothingLost is an *AwayError where the checkout is on the branch on which the work began, and agents
-// committed what that has not: it is kept, and a person brings it, or says that the commit is made without.
-func nothingLost(ctx context.Context, r *git.Repo, in Input) error {
-	if r.Ours() || !in.Squash || len(in.Agents.Commits) == 0 {
+// nothingLost is an *AwayError where somebody has taken the checkout back to the branch on which the work
+// began, and agents committed what that has not: it is kept, and a person brings it, or says that the commit is
+// made without. What agents left elsewhere themselves is as they wanted it.
+func nothingLost(ctx context.Context, r *git.Repo, in Input, line string) error {
+	if r.Ours() || !in.Squash || len(in.Agents.Commits) == 0 || in.Branch != "" && in.Agents.On == in.Branch {
 		return nil
 	}
 	h, err := r.Head(ctx)
 	if err != nil || in.Branch != "" && h.Branch != in.Branch {
 		return nil //nolint:nilerr // where it is otherwise is looked at next
+	}
+	if at, err := r.ReadCommit(ctx, h.Commit); err != nil || at.Carries(line) { // made before a crash
+		return err
 	}
 	commit, err := lost(ctx, r, h.Commit, in)
 	if err != nil || commit == "" || commit == in.Without {
