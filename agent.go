@@ -88,7 +88,7 @@ func (AgentLimited) Kind() string { return "agent.limited" }
 // About implements Fact.
 func (f AgentLimited) About() TaskID { return f.Task }
 
-func (f AgentLimited) fold(s *State, e moment) {
+func (f AgentLimited) fold(s *State, e Event) {
 	s.limited(f, e.At)
 }
 
@@ -107,7 +107,7 @@ func (AgentRetries) Kind() string { return "agent.retries" }
 // About implements Fact.
 func (f AgentRetries) About() TaskID { return f.Task }
 
-func (AgentRetries) fold(*State, moment) {} // it tells, and changes nothing
+func (AgentRetries) fold(*State, Event) {} // it tells, and changes nothing
 
 // AgentSwitched says that a task, and those that start after it, turn to another
 // agent.
@@ -124,7 +124,7 @@ func (AgentSwitched) Kind() string { return "agent.switched" }
 // About implements Fact.
 func (f AgentSwitched) About() TaskID { return f.Task }
 
-func (f AgentSwitched) fold(s *State, _ moment) {
+func (f AgentSwitched) fold(s *State, _ Event) {
 	s.Session.Agent, s.Session.Fallback = f.To, ""
 	switch f.Reason {
 	case SwitchLimit:
@@ -163,7 +163,7 @@ func (AllLimited) Kind() string { return "agents.limited" }
 // About implements Fact.
 func (f AllLimited) About() TaskID { return f.Task }
 
-func (AllLimited) fold(*State, moment) {} // it tells, and changes nothing
+func (AllLimited) fold(*State, Event) {} // it tells, and changes nothing
 
 // SandboxRefused says that the sandbox kept an agent from writing a file, as far as what the
 // agent's own tools gave back shows it; of a path once a turn.
@@ -182,7 +182,7 @@ func (SandboxRefused) Kind() string { return "sandbox.refused" }
 // About implements Fact.
 func (f SandboxRefused) About() TaskID { return f.Task }
 
-func (SandboxRefused) fold(*State, moment) {} // it tells, and changes nothing
+func (SandboxRefused) fold(*State, Event) {} // it tells, and changes nothing
 
 // Limit is an agent that cannot be used until a time. It stays after that, until a
 // turn has shown that the agent works again: the first to try goes alone.

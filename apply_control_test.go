@@ -229,7 +229,7 @@ func TestRestIsNoRunningTime(t *testing.T) {
 	start := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
 	at := func(minute int, facts ...ralph.Fact) {
 		for _, f := range facts {
-			s.Apply(ralph.Event{Seq: s.Seq + 1, At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
+			s.Apply(ralph.Event{Seq: s.Seq + 1, By: "engine", At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
 		}
 	}
 	want := func(minute, session, spec int) {

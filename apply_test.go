@@ -29,7 +29,7 @@ func fold(facts ...ralph.Fact) *ralph.State {
 func apply(s *ralph.State, facts ...ralph.Fact) {
 	for _, f := range facts {
 		at := start.Add(time.Duration(s.Seq) * time.Second)
-		s.Apply(ralph.Event{Seq: s.Seq + 1, At: at, Hash: fmt.Sprint("h", s.Seq+1), Fact: f})
+		s.Apply(ralph.Event{Seq: s.Seq + 1, At: at, By: "engine", Hash: fmt.Sprint("h", s.Seq+1), Fact: f})
 	}
 }
 
@@ -125,6 +125,39 @@ func TestDeadTimeIsNoRunningTime(t *testing.T) {
 	at(20*time.Hour, "engine", ralph.SessionStarted{ID: "s", Resumed: true})
 	if got := s.Running(start.Add(20 * time.Hour)); got != time.Hour+2*time.Second {
 		t.Errorf("running %s after another", got)
+	}
+}
+
+// a session that waited for a person when its engine died had run until it began to wait, whatever
+// people said meanwhile; and so had its spec, when another session takes its place.
+func TestCutWhileItWaitedForAPerson(t *testing.T) {
+	for _, resumed := range []bool{true, false} {
+		s := &ralph.State{}
+		at := func(after time.Duration, by string, f ralph.Fact) {
+			s.Apply(ralph.Event{Seq: s.Seq + 1, At: start.Add(after), By: by, Fact: f})
+		}
+		at(0, "engine", ralph.SessionStarted{ID: "s", Mode: "agent"})
+		at(0, "engine", ralph.JobStarted{Job: "j", File: "a.md"})
+		at(0, "engine", ralph.TaskAdded{Task: task("t-1")})
+		at(0, "engine", ralph.TaskStarted{ID: "t-1"})
+		at(time.Minute, "engine", ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild}})
+		at(10*time.Minute, "engine", ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalQuestion, Task: "t-1", InTurn: true}})
+		at(2*time.Hour, "cli", ralph.Answered{ID: "g-1", Text: "yes"}) // it died an hour before
+		at(9*time.Hour, "engine", ralph.StepLost{Task: "t-1", Receipt: 5, Step: "turn", Cause: ralph.LostCrash})
+		if !resumed {
+			at(9*time.Hour, "engine", ralph.JobEnded{Status: ralph.SpecPending, Cut: true})
+			if got := s.Plan.Elapsed; got != 10*time.Minute {
+				t.Errorf("the spec was worked on for %s", got)
+			}
+			continue
+		}
+		at(9*time.Hour, "engine", ralph.SessionStarted{ID: "s", Mode: "agent", Resumed: true})
+		if got := s.Running(start.Add(9 * time.Hour)); got != 10*time.Minute {
+			t.Errorf("running %s", got)
+		}
+		if got := s.JobElapsed(start.Add(9 * time.Hour)); got != 10*time.Minute {
+			t.Errorf("the spec was worked on for %s", got)
+		}
 	}
 }
 

@@ -246,7 +246,7 @@ func (Asked) Kind() string { return "asked" }
 // About implements Fact.
 func (f Asked) About() TaskID { return f.Approval.Task }
 
-func (f Asked) fold(s *State, _ moment) {
+func (f Asked) fold(s *State, _ Event) {
 	gate := f.Approval
 	f.Suggested.spent(s, gate.Task)
 	s.Approvals = append(s.Approvals, &gate)
@@ -297,7 +297,7 @@ func (Answered) Kind() string { return "answered" }
 // About implements Fact.
 func (Answered) About() TaskID { return "" }
 
-func (f Answered) fold(s *State, _ moment) {
+func (f Answered) fold(s *State, _ Event) {
 	s.answered(f)
 }
 
@@ -330,7 +330,7 @@ func (RequestAnswered) Kind() string { return "request.answered" }
 // About implements Fact.
 func (f RequestAnswered) About() TaskID { return f.Task }
 
-func (f RequestAnswered) fold(s *State, _ moment) {
+func (f RequestAnswered) fold(s *State, _ Event) {
 	f.Suggested.spent(s, f.Task)
 	if f.Request.Op == OpCheck { // a rule let red checks pass, or would not
 		s.redAnswered(f.Task, Waiver{Rule: f.By}, f.Verdict, orDenial(f.Text, f.Request.Text))

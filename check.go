@@ -234,7 +234,7 @@ func (ChecksRan) Kind() string { return "checks.ran" }
 // About implements Fact.
 func (f ChecksRan) About() TaskID { return f.Task }
 
-func (f ChecksRan) fold(s *State, _ moment) {
+func (f ChecksRan) fold(s *State, _ Event) {
 	s.checksRan(f)
 }
 
@@ -269,7 +269,7 @@ func (BaselineRan) Kind() string { return "baseline.ran" }
 // About implements Fact.
 func (f BaselineRan) About() TaskID { return f.Task }
 
-func (f BaselineRan) fold(s *State, _ moment) {
+func (f BaselineRan) fold(s *State, _ Event) {
 	s.baselineRan(f)
 }
 

@@ -230,7 +230,7 @@ func (Prepared) Kind() string { return "prepared" }
 // About implements Fact.
 func (f Prepared) About() TaskID { return f.Task }
 
-func (f Prepared) fold(s *State, e moment) {
+func (f Prepared) fold(s *State, e Event) {
 	if f.Dir != "" || s.isolated(f.Task) {
 		s.placed(f, e.At)
 		return
@@ -288,7 +288,7 @@ func (Committed) Kind() string { return "committed" }
 // About implements Fact.
 func (f Committed) About() TaskID { return f.Task }
 
-func (f Committed) fold(s *State, e moment) {
+func (f Committed) fold(s *State, e Event) {
 	s.committed(f, e.At)
 }
 
@@ -312,7 +312,7 @@ func (Shelved) Kind() string { return "shelved" }
 // About implements Fact.
 func (f Shelved) About() TaskID { return f.Task }
 
-func (f Shelved) fold(s *State, _ moment) {
+func (f Shelved) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
 		r.InFlight, r.Stash, r.StepError, r.Shelved = 0, f.Stash, f.Error, f.Error == ""
@@ -346,4 +346,4 @@ func (CheckoutFound) Kind() string { return "checkout.found" }
 // About implements Fact.
 func (CheckoutFound) About() TaskID { return "" }
 
-func (CheckoutFound) fold(*State, moment) {} // of the checkout alone: inCheckout
+func (CheckoutFound) fold(*State, Event) {} // of the checkout alone: inCheckout

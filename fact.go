@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Fact is one thing that happened. The set is closed: kindsOfFacts knows every one, and
@@ -18,13 +17,7 @@ type Fact interface {
 	About() TaskID
 	// fold makes of the state what the fact adds up to. It is total: a fact about something
 	// that is not there (a person removed it meanwhile) changes nothing.
-	fold(s *State, e moment)
-}
-
-// moment is an event as it is folded, with the time of the fact before it.
-type moment struct {
-	Event
-	before time.Time
+	fold(s *State, e Event)
 }
 
 // factKind is a kind of facts.

@@ -95,7 +95,7 @@ func (Guided) Kind() string { return "guided" }
 // About implements Fact.
 func (f Guided) About() TaskID { return f.Task }
 
-func (f Guided) fold(s *State, _ moment) {
+func (f Guided) fold(s *State, _ Event) {
 	s.advised(f.Task, f.Usage)
 	s.editTask(f.Task, func(t *Task) {
 		t.Run.InFlight = 0

@@ -111,7 +111,7 @@ func (SpecAdded) Kind() string { return "spec.added" }
 // About implements Fact.
 func (SpecAdded) About() TaskID { return "" }
 
-func (f SpecAdded) fold(s *State, _ moment) {
+func (f SpecAdded) fold(s *State, _ Event) {
 	spec := f.Spec
 	s.Inbox = append(s.Inbox, &spec)
 }
@@ -127,7 +127,7 @@ func (SpecEdited) Kind() string { return "spec.edited" }
 // About implements Fact.
 func (SpecEdited) About() TaskID { return "" }
 
-func (f SpecEdited) fold(s *State, _ moment) {
+func (f SpecEdited) fold(s *State, _ Event) {
 	s.editSpec(f.Spec.ID, func(x *Spec) { *x = f.Spec })
 }
 
@@ -142,7 +142,7 @@ func (SpecRemoved) Kind() string { return "spec.removed" }
 // About implements Fact.
 func (SpecRemoved) About() TaskID { return "" }
 
-func (f SpecRemoved) fold(s *State, e moment) {
+func (f SpecRemoved) fold(s *State, e Event) {
 	s.remember(nil, s.Spec(f.ID))
 	s.Inbox = slices.DeleteFunc(slices.Clone(s.Inbox), func(x *Spec) bool { return x.ID == f.ID })
 }
@@ -158,7 +158,7 @@ func (InboxOrdered) Kind() string { return "inbox.ordered" }
 // About implements Fact.
 func (InboxOrdered) About() TaskID { return "" }
 
-func (f InboxOrdered) fold(s *State, _ moment) {
+func (f InboxOrdered) fold(s *State, _ Event) {
 	s.Inbox = ordered(s.Inbox, f.IDs, func(x *Spec) SpecID { return x.ID })
 }
 

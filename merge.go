@@ -260,7 +260,7 @@ func (IntegrationStarted) Kind() string { return "integration.started" }
 // About implements Fact.
 func (IntegrationStarted) About() TaskID { return "" }
 
-func (f IntegrationStarted) fold(s *State, _ moment) {
+func (f IntegrationStarted) fold(s *State, _ Event) {
 	old := s.Plan.Integration
 	s.Plan.Integration = &Integration{Branch: f.Branch, Base: f.Base, Tip: f.Tip, Tree: f.Tree, Landed: f.From, Out: f.Out}
 	if old != nil && f.Tip != f.From {
@@ -281,7 +281,7 @@ func (MergeQueued) Kind() string { return "merge.queued" }
 // About implements Fact.
 func (f MergeQueued) About() TaskID { return f.Task }
 
-func (f MergeQueued) fold(s *State, e moment) {
+func (f MergeQueued) fold(s *State, e Event) {
 	s.editTask(f.Task, func(t *Task) {
 		if t.Status != TaskDone {
 			return // sent back meanwhile: its new attempt must not end on the old commit
@@ -314,7 +314,7 @@ func (Merged) Kind() string { return "merged" }
 // About implements Fact.
 func (f Merged) About() TaskID { return f.Task }
 
-func (f Merged) fold(s *State, _ moment) {
+func (f Merged) fold(s *State, _ Event) {
 	s.merged(f)
 }
 
@@ -334,7 +334,7 @@ func (Advanced) Kind() string { return "advanced" }
 // About implements Fact.
 func (f Advanced) About() TaskID { return f.Task }
 
-func (f Advanced) fold(s *State, _ moment) {
+func (f Advanced) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) {
 		t.Run.InFlight, t.Run.StepError = 0, f.Error
 		if f.Moved != "" || f.Error != "" {
@@ -368,8 +368,8 @@ func (Landed) Kind() string { return "landed" }
 // About implements Fact.
 func (f Landed) About() TaskID { return f.Task }
 
-func (f Landed) fold(s *State, e moment) {
-	s.landed(f, e.Event)
+func (f Landed) fold(s *State, e Event) {
+	s.landed(f, e)
 	if f.How != "" {
 		s.wentOut(f.To)
 	}
@@ -390,7 +390,7 @@ func (CleanedUp) Kind() string { return "cleaned" }
 // About implements Fact.
 func (CleanedUp) About() TaskID { return "" }
 
-func (CleanedUp) fold(*State, moment) {} // it tells, and changes nothing
+func (CleanedUp) fold(*State, Event) {} // it tells, and changes nothing
 
 // SavedWork notes something that was put under a recovery ref outside of a step
 // that says so itself.
@@ -405,7 +405,7 @@ func (SavedWork) Kind() string { return "saved" }
 // About implements Fact.
 func (f SavedWork) About() TaskID { return f.Task }
 
-func (SavedWork) fold(*State, moment) {} // it tells, and changes nothing
+func (SavedWork) fold(*State, Event) {} // it tells, and changes nothing
 
 // Brief shortens both sides of the conflicts to what a fact holds.
 func (c Conflict) Brief() (brief Conflict, shortened bool) {

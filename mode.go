@@ -9,23 +9,13 @@ import (
 
 // rested keeps the time in which a person holds everything, a pause that is reached
 // or a start that waits for approval, out of what counts as running: the stretch
-// that runs now begins so much later. What a dead engine left is counted up
-// to its last fact.
-func (s *State) rested(e Event, before time.Time) {
+// that runs now begins so much later.
+func (s *State) rested(at time.Time) {
 	x := &s.Session
 	if x.RestAt.IsZero() {
 		return
 	}
-	until := e.At
-	switch f := e.Fact.(type) {
-	case SessionStarted:
-		until = before
-	case JobEnded:
-		if f.Cut {
-			until = before
-		}
-	}
-	if idle := until.Sub(x.RestAt); idle > 0 {
+	if idle := at.Sub(x.RestAt); idle > 0 {
 		x.Since = x.Since.Add(idle)
 		s.editJob(func(j *Job) { j.Since = j.Since.Add(idle) })
 	}

@@ -29,7 +29,7 @@ func (StepLost) Kind() string { return "step.lost" }
 // About implements Fact.
 func (f StepLost) About() TaskID { return f.Task }
 
-func (f StepLost) fold(s *State, _ moment) {
+func (f StepLost) fold(s *State, _ Event) {
 	if !s.Flying(f.Task, f.Receipt) {
 		return
 	}
@@ -61,7 +61,7 @@ func (StepLate) Kind() string { return "step.late" }
 // About implements Fact.
 func (f StepLate) About() TaskID { return f.Task }
 
-func (f StepLate) fold(s *State, _ moment) {
+func (f StepLate) fold(s *State, _ Event) {
 	usage := f.Usage.counted()
 	s.Session.Usage = s.Session.Usage.Add(usage)
 	s.Plan.Usage = s.Plan.Usage.Add(usage)

@@ -220,7 +220,7 @@ func (PushWanted) Kind() string { return "push.wanted" }
 // About implements Fact.
 func (PushWanted) About() TaskID { return "" }
 
-func (f PushWanted) fold(s *State, e moment) {
+func (f PushWanted) fold(s *State, e Event) {
 	s.editRemote(f.Service, f.Item, func(r *RemoteItem) {
 		r.Upto, r.Spec = max(r.Upto, f.Seq), f.Spec
 		if f.What == PushStatus {
@@ -247,7 +247,7 @@ func (PushTried) Kind() string { return "push.tried" }
 // About implements Fact.
 func (PushTried) About() TaskID { return "" }
 
-func (f PushTried) fold(s *State, e moment) {
+func (f PushTried) fold(s *State, e Event) {
 	s.editPush(f.PushRef, func(_ *RemoteItem, p *Push) {
 		p.Tried, p.Boot, p.UpMS, p.Rev, p.Heard = e.At, f.Boot, f.UpMS, f.Rev, false
 		p.Tries++
@@ -268,7 +268,7 @@ func (Pushed) Kind() string { return "pushed" }
 // About implements Fact.
 func (Pushed) About() TaskID { return "" }
 
-func (f Pushed) fold(s *State, e moment) {
+func (f Pushed) fold(s *State, e Event) {
 	s.editPush(f.PushRef, func(r *RemoteItem, p *Push) {
 		if p.Kind == PushStatus {
 			r.Comment = f.Remote
@@ -297,7 +297,7 @@ func (PushFailed) Kind() string { return "push.failed" }
 // About implements Fact.
 func (PushFailed) About() TaskID { return "" }
 
-func (f PushFailed) fold(s *State, _ moment) {
+func (f PushFailed) fold(s *State, _ Event) {
 	s.editPush(f.PushRef, func(_ *RemoteItem, p *Push) {
 		p.Why, p.Heard = f.Why, f.Heard
 		if !f.Arrived {
@@ -319,7 +319,7 @@ func (PushRefused) Kind() string { return "push.refused" }
 // About implements Fact.
 func (PushRefused) About() TaskID { return "" }
 
-func (f PushRefused) fold(s *State, _ moment) {
+func (f PushRefused) fold(s *State, _ Event) {
 	s.editPush(f.PushRef, func(_ *RemoteItem, p *Push) { p.Why, p.Refused, p.Tried, p.Rev = f.Why, true, time.Time{}, 0 })
 }
 
@@ -334,7 +334,7 @@ func (PushDropped) Kind() string { return "push.dropped" }
 // About implements Fact.
 func (PushDropped) About() TaskID { return "" }
 
-func (f PushDropped) fold(s *State, _ moment) {
+func (f PushDropped) fold(s *State, _ Event) {
 	s.editPush(f.PushRef, func(r *RemoteItem, _ *Push) {
 		r.Pushes = slices.DeleteFunc(r.Pushes, func(p Push) bool { return p.ID == f.ID })
 	})
@@ -355,7 +355,7 @@ func (ServiceLimited) Kind() string { return "service.limited" }
 // About implements Fact.
 func (ServiceLimited) About() TaskID { return "" }
 
-func (f ServiceLimited) fold(s *State, _ moment) {
+func (f ServiceLimited) fold(s *State, _ Event) {
 	s.editOutside(f.Service, func(x *OutsideService) { x.Until, x.Why, x.Fix = f.Until, f.Why, f.Fix })
 }
 
@@ -371,7 +371,7 @@ func (ServiceRetried) Kind() string { return "service.retried" }
 // About implements Fact.
 func (ServiceRetried) About() TaskID { return "" }
 
-func (f ServiceRetried) fold(s *State, e moment) {
+func (f ServiceRetried) fold(s *State, e Event) {
 	s.editOutside(f.Service, func(x *OutsideService) {
 		x.Until, x.Why, x.Fix, x.Retried = time.Time{}, "", "", e.At
 		if x.Breaker.Now() == BreakerOpen {
@@ -407,7 +407,7 @@ func (BreakerMoved) Kind() string { return "breaker.moved" }
 // About implements Fact.
 func (BreakerMoved) About() TaskID { return "" }
 
-func (f BreakerMoved) fold(s *State, _ moment) {
+func (f BreakerMoved) fold(s *State, _ Event) {
 	s.editOutside(f.Service, func(x *OutsideService) {
 		if f.Breaker.Now() == BreakerOpen && f.From != BreakerOpen {
 			x.Trips++
@@ -430,7 +430,7 @@ func (RepoRenamed) Kind() string { return "repo.renamed" }
 // About implements Fact.
 func (RepoRenamed) About() TaskID { return "" }
 
-func (f RepoRenamed) fold(s *State, _ moment) {
+func (f RepoRenamed) fold(s *State, _ Event) {
 	s.Renames = slices.DeleteFunc(slices.Clone(s.Renames), func(r RepoRenamed) bool { return r.Service == f.Service && r.From == f.From })
 	s.Renames = append(s.Renames, f)
 }

@@ -16,16 +16,16 @@ func (s *State) jobStarted(f JobStarted, at time.Time) {
 	})
 }
 
-func (s *State) jobEnded(f JobEnded, at, before time.Time) {
+func (s *State) jobEnded(f JobEnded, at time.Time) {
 	job := s.Job
 	if job == nil {
 		return
 	}
-	worked := at.Sub(job.Since)
 	if f.Cut {
-		worked = before.Sub(job.Since)
+		s.Plan.Elapsed = s.Plan.Ran
+	} else {
+		s.Plan.Elapsed += max(0, at.Sub(job.Since))
 	}
-	s.Plan.Elapsed += max(0, worked)
 	s.Plan.Closed = f.Status != SpecPending
 	s.editSpec(job.Spec, func(x *Spec) {
 		x.Status, x.EndedAt, x.Error = f.Status, at, f.Error
@@ -169,7 +169,7 @@ func (JobStarted) Kind() string { return "job.started" }
 // About implements Fact.
 func (JobStarted) About() TaskID { return "" }
 
-func (f JobStarted) fold(s *State, e moment) {
+func (f JobStarted) fold(s *State, e Event) {
 	s.jobStarted(f, e.At)
 }
 
@@ -192,8 +192,8 @@ func (JobEnded) Kind() string { return "job.ended" }
 // About implements Fact.
 func (JobEnded) About() TaskID { return "" }
 
-func (f JobEnded) fold(s *State, e moment) {
-	s.jobEnded(f, e.At, e.before)
+func (f JobEnded) fold(s *State, e Event) {
+	s.jobEnded(f, e.At)
 }
 
 // RoundStarted begins a round of INVESTIGATE, BUILD, VERIFY.
@@ -207,7 +207,7 @@ func (RoundStarted) Kind() string { return "round.started" }
 // About implements Fact.
 func (RoundStarted) About() TaskID { return "" }
 
-func (f RoundStarted) fold(s *State, _ moment) {
+func (f RoundStarted) fold(s *State, _ Event) {
 	s.editJob(func(j *Job) { j.Round = f.Round })
 }
 
@@ -222,7 +222,7 @@ func (PlanStarted) Kind() string { return "plan.started" }
 // About implements Fact.
 func (PlanStarted) About() TaskID { return "" }
 
-func (f PlanStarted) fold(s *State, e moment) {
+func (f PlanStarted) fold(s *State, e Event) {
 	for _, t := range s.Plan.Tasks {
 		s.remember(t, nil)
 	}
@@ -241,7 +241,7 @@ func (PlanOrdered) Kind() string { return "plan.ordered" }
 // About implements Fact.
 func (PlanOrdered) About() TaskID { return "" }
 
-func (f PlanOrdered) fold(s *State, _ moment) {
+func (f PlanOrdered) fold(s *State, _ Event) {
 	s.Plan.Tasks, s.shared = ordered(s.Plan.Tasks, f.IDs, func(t *Task) TaskID { return t.ID }), false
 }
 
@@ -256,7 +256,7 @@ func (RejectAdded) Kind() string { return "reject.added" }
 // About implements Fact.
 func (RejectAdded) About() TaskID { return "" }
 
-func (f RejectAdded) fold(s *State, _ moment) {
+func (f RejectAdded) fold(s *State, _ Event) {
 	reject := f.Reject
 	s.Plan.Rejects = append(s.Plan.Rejects, &reject)
 }
@@ -272,7 +272,7 @@ func (IssueAdded) Kind() string { return "issue.added" }
 // About implements Fact.
 func (IssueAdded) About() TaskID { return "" }
 
-func (f IssueAdded) fold(s *State, _ moment) {
+func (f IssueAdded) fold(s *State, _ Event) {
 	issue := f.Issue
 	s.Plan.Issues = append(s.Plan.Issues, &issue)
 }
@@ -288,7 +288,7 @@ func (IssueRemoved) Kind() string { return "issue.removed" }
 // About implements Fact.
 func (IssueRemoved) About() TaskID { return "" }
 
-func (f IssueRemoved) fold(s *State, _ moment) {
+func (f IssueRemoved) fold(s *State, _ Event) {
 	s.Plan.Issues = slices.DeleteFunc(slices.Clone(s.Plan.Issues), func(i *Issue) bool { return i.ID == f.ID })
 }
 
@@ -323,6 +323,7 @@ type Plan struct {
 
 	// What was spent on this spec, over interruptions. Elapsed is running time only.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
+	Ran     time.Duration `json:"ran,omitempty"` // when the engine was last heard of, with the stretch that ran then
 	Usage   Usage         `json:"usage,omitzero"`
 	Turns   int           `json:"turns,omitempty"`  // turns in CONSTRUCT
 	Alerts  []string      `json:"alerts,omitempty"` // warnings that are out: each is said once

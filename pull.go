@@ -267,7 +267,7 @@ func (Published) Kind() string { return "published" }
 // About implements Fact.
 func (f Published) About() TaskID { return f.Task }
 
-func (f Published) fold(s *State, e moment) {
+func (f Published) fold(s *State, e Event) {
 	s.editTask(f.Task, func(t *Task) {
 		t.Run.InFlight, t.Run.StepError, t.Run.Published = 0, f.Error, true
 	})
@@ -306,7 +306,7 @@ func (PullSeen) Kind() string { return "pull.seen" }
 // About implements Fact.
 func (PullSeen) About() TaskID { return "" }
 
-func (f PullSeen) fold(s *State, _ moment) {
+func (f PullSeen) fold(s *State, _ Event) {
 	if s.Pull(f.Branch) == nil {
 		return
 	}

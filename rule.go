@@ -107,7 +107,7 @@ func (RuleAdded) Kind() string { return "rule.added" }
 // About implements Fact.
 func (RuleAdded) About() TaskID { return "" }
 
-func (f RuleAdded) fold(s *State, _ moment) {
+func (f RuleAdded) fold(s *State, _ Event) {
 	rule := f.Rule
 	s.Rules = append(s.Rules[:len(s.Rules):len(s.Rules)], &rule)
 }
@@ -124,7 +124,7 @@ func (RuleRevoked) Kind() string { return "rule.revoked" }
 // About implements Fact.
 func (RuleRevoked) About() TaskID { return "" }
 
-func (f RuleRevoked) fold(s *State, _ moment) {
+func (f RuleRevoked) fold(s *State, _ Event) {
 	s.Rules = slices.DeleteFunc(slices.Clone(s.Rules), func(r *AnswerRule) bool { return r.ID == f.ID })
 }
 

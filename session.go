@@ -7,17 +7,13 @@ import (
 	"time"
 )
 
-func (s *State) sessionStarted(f SessionStarted, at, before time.Time) {
+func (s *State) sessionStarted(f SessionStarted, at time.Time) {
 	if f.Resumed && s.Session.ID == f.ID {
 		x := &s.Session
-		if heard := x.HeardAt; !heard.IsZero() && heard.Before(before) {
-			before = heard // people and this start wrote what came behind it
-		}
-		if x.Live() { // it was cut: what ran until its last fact counts
-			cut := max(0, before.Sub(x.Since))
-			x.Elapsed += cut
+		if x.Live() { // it was cut: what ran until its engine was last heard of counts
+			x.Elapsed = x.Ran
 			if s.Job != nil {
-				s.Plan.Elapsed += max(0, before.Sub(s.Job.Since))
+				s.Plan.Elapsed = s.Plan.Ran
 				s.editJob(func(j *Job) { j.Since = at })
 			}
 		}
@@ -237,10 +233,10 @@ func (SessionStarted) Kind() string { return "session.started" }
 // About implements Fact.
 func (SessionStarted) About() TaskID { return "" }
 
-func (f SessionStarted) fold(s *State, e moment) {
+func (f SessionStarted) fold(s *State, e Event) {
 	s.Stalled = nil
 	s.turnsOver("")
-	s.sessionStarted(f, e.At, e.before)
+	s.sessionStarted(f, e.At)
 }
 
 // Carry is what ralph/.agent-session says of a session the journal does not
@@ -267,7 +263,7 @@ func (SessionEnded) Kind() string { return "session.ended" }
 // About implements Fact.
 func (f SessionEnded) About() TaskID { return f.Task }
 
-func (f SessionEnded) fold(s *State, e moment) {
+func (f SessionEnded) fold(s *State, e Event) {
 	s.Stalled = nil
 	s.sessionEnded(f, e.At)
 }
@@ -311,7 +307,7 @@ func (Control) Kind() string { return "control" }
 // About implements Fact.
 func (Control) About() TaskID { return "" }
 
-func (f Control) fold(s *State, _ moment) {
+func (f Control) fold(s *State, _ Event) {
 	s.control(f)
 }
 
@@ -368,7 +364,7 @@ func (ModeSet) Kind() string { return "mode.set" }
 // About implements Fact.
 func (ModeSet) About() TaskID { return "" }
 
-func (f ModeSet) fold(s *State, _ moment) {
+func (f ModeSet) fold(s *State, _ Event) {
 	s.Session.Auto, s.Session.Errors, s.Session.SpecErrors = f.Autonomy(), nil, 0
 	if s.Session.Auto != Stepwise {
 		s.dropApprovals(ApprovalStep)
@@ -405,7 +401,7 @@ func (BudgetWarned) Kind() string { return "budget.warned" }
 // About implements Fact.
 func (f BudgetWarned) About() TaskID { return f.Task }
 
-func (f BudgetWarned) fold(s *State, _ moment) {
+func (f BudgetWarned) fold(s *State, _ Event) {
 	s.alerted(f.Scope, f.Task, BudgetAlert(f.What))
 }
 
@@ -428,7 +424,7 @@ func (HookRan) Kind() string { return "hook.ran" }
 // About implements Fact.
 func (f HookRan) About() TaskID { return f.Task }
 
-func (HookRan) fold(*State, moment) {} // of the checkout alone: inCheckout
+func (HookRan) fold(*State, Event) {} // of the checkout alone: inCheckout
 
 // NoticeFailed says that a notice could not be brought to a person. Those that
 // arrive leave no fact.
@@ -443,7 +439,7 @@ func (NoticeFailed) Kind() string { return "notice.failed" }
 // About implements Fact.
 func (NoticeFailed) About() TaskID { return "" }
 
-func (NoticeFailed) fold(*State, moment) {} // it tells, and changes nothing
+func (NoticeFailed) fold(*State, Event) {} // it tells, and changes nothing
 
 // ActiveAgent is the agent that new tasks are given to: before the first turn
 // the first of the chain that the session's settings name; "" without a session.
@@ -466,6 +462,7 @@ type Session struct {
 	Elapsed      time.Duration   `json:"elapsed,omitempty"` // of the stretches before it
 	RestAt       time.Time       `json:"rest_at,omitzero"`  // since when it waits for a person alone, which does not count
 	HeardAt      time.Time       `json:"heard_at,omitzero"` // the newest fact of its engine: no later one knows that it worked
+	Ran          time.Duration   `json:"ran,omitempty"`     // by then
 	EndedAt      time.Time       `json:"ended_at,omitzero"`
 	Ended        Reason          `json:"ended,omitempty"`
 	Detail       string          `json:"detail,omitempty"`

@@ -22,7 +22,7 @@ func (Stalled) Kind() string { return "stalled" }
 // About implements Fact.
 func (Stalled) About() TaskID { return "" }
 
-func (f Stalled) fold(s *State, e moment) {
+func (f Stalled) fold(s *State, e Event) {
 	s.Stalled = &f
 }
 

@@ -11,19 +11,18 @@ import (
 // that is not there (a person removed it meanwhile) changes nothing, nor does the outcome of
 // a step that no task is at.
 func (s *State) Apply(e Event) {
-	before := s.At
 	if !s.answers(e) {
 		s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
 		return
 	}
 	s.stand(e)
-	s.rested(e, before)
+	s.rested(e.At)
 	s.takeTally()
 	s.Seq, s.Hash, s.At = e.Seq, e.Hash, e.At
 	if e.Seq == 1 {
 		s.Journal = JournalID(e.Hash)
 	}
-	e.Fact.fold(s, moment{e, before})
+	e.Fact.fold(s, e)
 	s.withdrawn(e.At)
 	s.inCheckout(e)
 	s.restFrom(e.At)
@@ -38,7 +37,7 @@ func (s *State) heard(e Event) {
 	lost, _ := e.Fact.(StepLost)
 	ended, _ := e.Fact.(JobEnded)
 	if e.By == "engine" && s.Session.Live() && lost.Cause != LostCrash && !ended.Cut {
-		s.Session.HeardAt = e.At
+		s.Session.HeardAt, s.Session.Ran, s.Plan.Ran = e.At, s.Running(e.At), s.JobElapsed(e.At)
 	}
 }
 

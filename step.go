@@ -72,11 +72,11 @@ func (StepStarted) Kind() string { return "step.started" }
 // About implements Fact.
 func (f StepStarted) About() TaskID { return f.Task }
 
-func (f StepStarted) fold(s *State, e moment) {
+func (f StepStarted) fold(s *State, e Event) {
 	s.StepAt, s.Stalled = e.At, nil
 	s.turnsOver(f.Task)
 	s.Totals.Receipts++
-	s.decided(e.Event, f)
+	s.decided(e, f)
 	s.editTask(f.Task, func(t *Task) {
 		t.Run.InFlight, t.Run.Doing, t.Run.PendingReplies = e.Seq, f.Step.StepName(), nil
 		if _, ok := f.Step.(Commit); ok && t.Run.CommitKey == "" {
@@ -109,7 +109,7 @@ func (Noted) Kind() string { return "noted" }
 // About implements Fact.
 func (f Noted) About() TaskID { return f.Task }
 
-func (f Noted) fold(s *State, _ moment) {
+func (f Noted) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) {
 		if f.Rule == RuleStuck {
 			t.Run.Warned = true

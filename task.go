@@ -226,7 +226,7 @@ func (TaskAdded) Kind() string { return "task.added" }
 // About implements Fact.
 func (f TaskAdded) About() TaskID { return f.Task.ID }
 
-func (f TaskAdded) fold(s *State, _ moment) {
+func (f TaskAdded) fold(s *State, _ Event) {
 	task := f.Task
 	if task.IsBuild() {
 		s.addTask(&task)
@@ -249,7 +249,7 @@ func (TaskEdited) Kind() string { return "task.edited" }
 // About implements Fact.
 func (f TaskEdited) About() TaskID { return f.Task.ID }
 
-func (f TaskEdited) fold(s *State, _ moment) {
+func (f TaskEdited) fold(s *State, _ Event) {
 	s.editTask(f.Task.ID, func(t *Task) { taskEdited(t, f.Task) })
 	s.dropStepApproval(f.Task.ID)
 	if f.Task.Status.Ended() {
@@ -268,7 +268,7 @@ func (TaskRemoved) Kind() string { return "task.removed" }
 // About implements Fact.
 func (TaskRemoved) About() TaskID { return "" }
 
-func (f TaskRemoved) fold(s *State, e moment) {
+func (f TaskRemoved) fold(s *State, e Event) {
 	s.remember(s.Task(f.ID), nil)
 	s.Approvals = slices.DeleteFunc(slices.Clone(s.Approvals), func(g *Approval) bool { return g.Task == f.ID })
 	s.Plan.Tasks, s.shared = slices.DeleteFunc(slices.Clone(s.Plan.Tasks), func(t *Task) bool { return t.ID == f.ID }), false
@@ -287,7 +287,7 @@ func (TaskStarted) Kind() string { return "task.started" }
 // About implements Fact.
 func (f TaskStarted) About() TaskID { return f.ID }
 
-func (f TaskStarted) fold(s *State, e moment) {
+func (f TaskStarted) fold(s *State, e Event) {
 	s.dropStepApproval(f.ID)
 	s.editTask(f.ID, func(t *Task) {
 		t.Status = TaskActive
@@ -319,7 +319,7 @@ func (TaskEnded) Kind() string { return "task.ended" }
 // About implements Fact.
 func (f TaskEnded) About() TaskID { return f.ID }
 
-func (f TaskEnded) fold(s *State, e moment) {
+func (f TaskEnded) fold(s *State, e Event) {
 	s.taskEnded(f, e.At)
 }
 
@@ -335,7 +335,7 @@ func (TaskRejected) Kind() string { return "task.rejected" }
 // About implements Fact.
 func (f TaskRejected) About() TaskID { return f.ID }
 
-func (f TaskRejected) fold(s *State, _ moment) {
+func (f TaskRejected) fold(s *State, _ Event) {
 	s.Plan.Rejects = append(s.Plan.Rejects, &Reject{ID: f.ID, Reason: f.Reason})
 	s.editTask(f.ID, func(t *Task) {
 		t.Status = TaskPending
@@ -356,7 +356,7 @@ func (TaskAccepted) Kind() string { return "task.accepted" }
 // About implements Fact.
 func (f TaskAccepted) About() TaskID { return f.ID }
 
-func (f TaskAccepted) fold(s *State, _ moment) {
+func (f TaskAccepted) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) { t.Run.Accepted = true })
 }
 

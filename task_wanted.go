@@ -22,7 +22,7 @@ func (TaskRetried) Kind() string { return "task.retried" }
 // About implements Fact.
 func (f TaskRetried) About() TaskID { return f.ID }
 
-func (f TaskRetried) fold(s *State, _ moment) {
+func (f TaskRetried) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) {
 		t.Status, t.Run = TaskPending, t.Run.again()
 		if !f.Free {
@@ -43,7 +43,7 @@ func (SkipWanted) Kind() string { return "skip.wanted" }
 // About implements Fact.
 func (f SkipWanted) About() TaskID { return f.ID }
 
-func (f SkipWanted) fold(s *State, _ moment) {
+func (f SkipWanted) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) { t.Run.Skip = f.Reason })
 }
 
@@ -60,7 +60,7 @@ func (TaskRolledBack) Kind() string { return "task.rolledback" }
 // About implements Fact.
 func (f TaskRolledBack) About() TaskID { return f.ID }
 
-func (f TaskRolledBack) fold(s *State, _ moment) {
+func (f TaskRolledBack) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) {
 		rejects := t.Run.Rejects
 		t.Status, t.Run = TaskPending, Run{Approvals: Approvals{Rejects: rejects}, Worktree: Worktree{Dir: t.Run.Worktree.Dir}}
@@ -81,7 +81,7 @@ func (TaskCleaned) Kind() string { return "task.cleaned" }
 // About implements Fact.
 func (f TaskCleaned) About() TaskID { return f.ID }
 
-func (f TaskCleaned) fold(s *State, _ moment) {
+func (f TaskCleaned) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) {
 		t.Run.Worktree.Dir, t.Run.Worktree.Ready = "", false
 		if len(f.Saved) > 0 {
@@ -102,7 +102,7 @@ func (TaskMessaged) Kind() string { return "task.told" }
 // About implements Fact.
 func (f TaskMessaged) About() TaskID { return f.ID }
 
-func (f TaskMessaged) fold(s *State, _ moment) {
+func (f TaskMessaged) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) { t.Run.Words = append(slices.Clone(t.Run.Words), f.Text) })
 }
 
@@ -119,7 +119,7 @@ func (TaskExtended) Kind() string { return "task.extended" }
 // About implements Fact.
 func (f TaskExtended) About() TaskID { return f.ID }
 
-func (f TaskExtended) fold(s *State, _ moment) {
+func (f TaskExtended) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) {
 		t.MaxIterations, t.Line = f.MaxIterations, ""
 		if f.Timeout > 0 {
@@ -150,6 +150,6 @@ func (TaskAssigned) Kind() string { return "task.assigned" }
 // About implements Fact.
 func (f TaskAssigned) About() TaskID { return f.ID }
 
-func (f TaskAssigned) fold(s *State, _ moment) {
+func (f TaskAssigned) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) { t.Run.Assigned = true })
 }

@@ -172,7 +172,7 @@ func (ThreadStarted) Kind() string { return "thread.started" }
 // About implements Fact.
 func (f ThreadStarted) About() TaskID { return f.Task }
 
-func (f ThreadStarted) fold(s *State, _ moment) {
+func (f ThreadStarted) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) {
 		t.Run.Thread = &Thread{Agent: f.Agent, Limits: f.Limits}
 	})
@@ -190,7 +190,7 @@ func (ThreadWanted) Kind() string { return "thread.wanted" }
 // About implements Fact.
 func (f ThreadWanted) About() TaskID { return f.Task }
 
-func (f ThreadWanted) fold(s *State, _ moment) {
+func (f ThreadWanted) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) { t.Run.editThread(func(th *Thread) { th.Want = f.Want }) })
 }
 
@@ -205,7 +205,7 @@ func (ThreadParked) Kind() string { return "thread.parked" }
 // About implements Fact.
 func (f ThreadParked) About() TaskID { return f.Task }
 
-func (f ThreadParked) fold(s *State, _ moment) {
+func (f ThreadParked) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) { t.Run.Worktree.Slot = 0 })
 }
 
@@ -223,7 +223,7 @@ func (ThreadContinued) Kind() string { return "thread.continued" }
 // About implements Fact.
 func (f ThreadContinued) About() TaskID { return f.Task }
 
-func (f ThreadContinued) fold(s *State, _ moment) {
+func (f ThreadContinued) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
 		if r.Thread == nil || t.Status == TaskActive || t.Status == TaskDone {
@@ -274,7 +274,7 @@ func (Advised) Kind() string { return "advised" }
 // About implements Fact.
 func (f Advised) About() TaskID { return f.Task }
 
-func (f Advised) fold(s *State, _ moment) {
+func (f Advised) fold(s *State, _ Event) {
 	s.advised(f.Task, f.Usage)
 	s.editTask(f.Task, func(t *Task) { t.Run.InFlight = 0 })
 }
@@ -291,7 +291,7 @@ func (Decided) Kind() string { return "decided" }
 // About implements Fact.
 func (f Decided) About() TaskID { return f.Task }
 
-func (f Decided) fold(s *State, _ moment) {
+func (f Decided) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) {
 		r, d := &t.Run, f.Decision
 		r.editThread(func(th *Thread) {
@@ -333,7 +333,7 @@ func (Reviewed) Kind() string { return "reviewed" }
 // About implements Fact.
 func (f Reviewed) About() TaskID { return f.Task }
 
-func (f Reviewed) fold(s *State, _ moment) {
+func (f Reviewed) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) { t.Run.editThread(func(th *Thread) { th.Review = &f }) })
 }
 

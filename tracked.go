@@ -56,7 +56,7 @@ func (IssueSeen) Kind() string { return "issue.seen" }
 // About implements Fact.
 func (IssueSeen) About() TaskID { return "" }
 
-func (f IssueSeen) fold(s *State, _ moment) {
+func (f IssueSeen) fold(s *State, _ Event) {
 	issue := f.Issue
 	s.Tracked = slices.DeleteFunc(slices.Clone(s.Tracked), func(t *Tracked) bool { return t.Ref == issue.Ref })
 	s.Tracked = append(s.Tracked, &issue)
@@ -78,4 +78,4 @@ func (Polled) Kind() string { return "inbox.polled" }
 // About implements Fact.
 func (Polled) About() TaskID { return "" }
 
-func (Polled) fold(*State, moment) {} // it tells, and changes nothing
+func (Polled) fold(*State, Event) {} // it tells, and changes nothing

@@ -293,7 +293,7 @@ func (TurnEnded) Kind() string { return "turn.ended" }
 // About implements Fact.
 func (f TurnEnded) About() TaskID { return f.Task }
 
-func (f TurnEnded) fold(s *State, e moment) {
+func (f TurnEnded) fold(s *State, e Event) {
 	s.turnsOver(f.Task)
 	s.turnEnded(f, e.At)
 }
@@ -322,7 +322,7 @@ func (Retrying) Kind() string { return "retrying" }
 // About implements Fact.
 func (f Retrying) About() TaskID { return f.Task }
 
-func (f Retrying) fold(s *State, _ moment) {
+func (f Retrying) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) { t.Run.Told, t.Run.RetryAt = f.Attempt, f.Until })
 }
 
@@ -339,7 +339,7 @@ func (ContextWarned) Kind() string { return "context.warned" }
 // About implements Fact.
 func (f ContextWarned) About() TaskID { return f.Task }
 
-func (f ContextWarned) fold(s *State, _ moment) {
+func (f ContextWarned) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) { t.Run.Alerts = append(slices.Clone(t.Run.Alerts), AlertContext) })
 }
 
@@ -379,7 +379,7 @@ func (Compacted) Kind() string { return "compacted" }
 // About implements Fact.
 func (f Compacted) About() TaskID { return f.Task }
 
-func (f Compacted) fold(s *State, _ moment) {
+func (f Compacted) fold(s *State, _ Event) {
 	s.compacted(f)
 }
 
@@ -403,7 +403,7 @@ func (Signalled) Kind() string { return "signalled" }
 // About implements Fact.
 func (f Signalled) About() TaskID { return f.Task }
 
-func (f Signalled) fold(s *State, _ moment) {
+func (f Signalled) fold(s *State, _ Event) {
 	s.editTask(f.Task, func(t *Task) {
 		r := &t.Run
 		progress := f.Signal.Kind == SignalProgress

@@ -36,7 +36,7 @@ func (ViewRead) Kind() string { return "view.read" }
 // About implements Fact.
 func (ViewRead) About() TaskID { return "" }
 
-func (f ViewRead) fold(s *State, e moment) {
+func (f ViewRead) fold(s *State, e Event) {
 	s.Unread = slices.DeleteFunc(slices.Clone(s.Unread), func(u Unreadable) bool { return u.File == f.File })
 }
 
@@ -60,7 +60,7 @@ func (ViewUnreadable) Kind() string { return "view.unreadable" }
 // About implements Fact.
 func (ViewUnreadable) About() TaskID { return "" }
 
-func (f ViewUnreadable) fold(s *State, e moment) {
+func (f ViewUnreadable) fold(s *State, e Event) {
 	since := e.At
 	if old := s.Unreadable(f.File); old != nil {
 		since = old.Since
@@ -85,7 +85,7 @@ func (JournalCut) Kind() string { return "journal.cut" }
 // About implements Fact.
 func (JournalCut) About() TaskID { return "" }
 
-func (f JournalCut) fold(s *State, e moment) {
+func (f JournalCut) fold(s *State, e Event) {
 	s.cut(e.At)
 }
 
