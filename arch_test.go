@@ -56,7 +56,7 @@ func pureLayers() map[string][]string {
 		"internal/approval":          {"R", "internal/lazyregexp", "internal/operation", "internal/text"},
 		"internal/eventname":         {"R"},
 		"internal/notice":            {"internal/eventname"},
-		"internal/lookup":            {"R", "internal/approval"},
+		"internal/lookup":            {"R", "internal/approval", "internal/regular"},
 		"internal/queue":             {"R", "internal/specfile"},
 		"internal/policy":            {"R", "internal/approval", "internal/lazyregexp", "internal/policy/breaker", "internal/queue", "internal/signature", "internal/tally", "internal/text", "internal/thread"},
 		"internal/policy/breaker":    {"R"},

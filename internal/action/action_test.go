@@ -560,3 +560,17 @@ func TestStartOffersTheLikelyEngine(t *testing.T) {
 		}
 	}
 }
+
+// Who has a thread go on past a cost that nobody knows is told that no limit of cost holds any more.
+func TestPastAnUnknownCost(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{false, true} {
+		task := ralph.Task{ID: "t-1", Name: "go", Kind: ralph.KindBuild, Run: ralph.Run{Thread: &ralph.Thread{}, Turns: ralph.Turns{Usage: ralph.Usage{Input: 5, Known: known}}}}
+		d := newDesk(t, ralph.SessionStarted{ID: "s-1", Mode: ralph.ModeAuto}, ralph.TaskAdded{Task: task},
+			ralph.TaskEnded{ID: "t-1", Status: ralph.TaskTimeout, Why: ralph.Why{Stop: ralph.StopCost}})
+		done, err := action.Do(t.Context(), d, "thread-continue", action.Input{Past: "budget.cost=1", ID: "t-1"})
+		if err != nil || strings.Contains(done.Said, "no limit of cost holds") == known {
+			t.Errorf("cost known %v: %q %v", known, done.Said, err)
+		}
+	}
+}

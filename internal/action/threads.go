@@ -85,14 +85,13 @@ func isThread(s *ralph.State, _ Context, id string) bool {
 }
 
 // unlimited says of a thread that goes on past a budget which nobody can measure that nothing limits it.
-func unlimited(s *ralph.State, in Input, facts []ralph.Fact) Result {
+func unlimited(s *ralph.State, _ Input, facts []ralph.Fact) (done Result) {
 	for _, f := range facts {
-		t := s.Task(ralph.TaskID(in.ID))
-		if f, is := f.(ralph.ThreadContinued); is && f.Past == ralph.StopCost && t != nil && !t.Run.Usage.Known {
-			return Result{Said: "The thread goes on; its agent reports no cost, so nothing limits it from here: budget.iterations and budget.tokens do"}
+		if f, is := f.(ralph.ThreadContinued); is && f.Past == ralph.StopCost && !s.Task(f.Task).Run.Usage.Known {
+			done.Said = "The thread goes on; its agent reports no cost, so no limit of cost holds from here (budget.iterations and budget.tokens do, where they are set)"
 		}
 	}
-	return Result{}
+	return done
 }
 
 // continueThread reads `budget.cost=5` of an input.

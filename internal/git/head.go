@@ -3,11 +3,8 @@ package git
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // Head is where a checkout stands.
@@ -50,15 +47,7 @@ func (r *Repo) unborn(ctx context.Context) (Head, error) {
 
 // headFile reads HEAD and the loose ref it names; ok is false when only git can tell.
 func (r *Repo) headFile() (h Head, ok bool) {
-	name := filepath.Join(r.gitDir, "HEAD")
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return Head{}, false // a link is the oldest form of a symbolic ref
-	}
-	b, err := regular.ReadFile(name, regular.Large)
-	if err != nil {
-		return Head{}, false
-	}
-	text := strings.TrimSpace(string(b))
+	text := strings.TrimSpace(ReadSmall(filepath.Join(r.gitDir, "HEAD"))) // "" of a link, the oldest form of a symbolic ref
 	if IsHash(text) {
 		return Head{Commit: text}, true
 	}
@@ -67,12 +56,8 @@ func (r *Repo) headFile() (h Head, ok bool) {
 	if !symbolic || !isBranch || !filepath.IsLocal(branch) {
 		return Head{}, false
 	}
-	b, err = regular.ReadFile(filepath.Join(r.common, filepath.FromSlash(ref)), regular.Large)
-	if err != nil {
-		return Head{}, false
-	}
-	commit := strings.TrimSpace(string(b))
-	return Head{Commit: commit, Branch: branch}, IsHash(commit)
+	commit, ok := r.LooseRef(ref)
+	return Head{Commit: commit, Branch: branch}, ok
 }
 
 // Ref returns the commit that a full ref name points to, "" when there is none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/approval"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // maxLinks bounds the symbolic links on the way, as systems do.
@@ -139,12 +140,8 @@ func readIn(work string) func(string) (string, bool) {
 		if rel, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(rel) {
 			return "", false
 		}
-		info, err := os.Lstat(full)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > maxRead {
-			return "", false
-		}
-		text, err := os.ReadFile(full)
-		return string(text), err == nil && len(text) <= maxRead
+		text, err := regular.ReadFile(full, maxRead)
+		return string(text), err == nil
 	}
 }
 

@@ -46,21 +46,11 @@ func readAll(f *os.File, name string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, size+1) // one more: the end is found without growing
-	for {
-		n, err := f.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			return b, nil
-		case err != nil:
-			return nil, err
-		case int64(len(b)) > most:
-			return nil, fmt.Errorf("%s grows while it is read, past the %d bytes that are read", name, most)
-		case len(b) == cap(b):
-			b = append(b, 0)[:len(b)]
-		}
+	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // the end is found without growing
+	if _, err = b.ReadFrom(io.LimitReader(f, most+1)); err == nil && int64(b.Len()) > most {
+		err = fmt.Errorf("%s grows while it is read, past the %d bytes that are read", name, most)
 	}
+	return b.Bytes(), err
 }
 
 // Head is the first part of a file below root, at most so many bytes. name is a path with slashes;

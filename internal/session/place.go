@@ -101,12 +101,16 @@ func (x *Session) onBase(ctx context.Context) error {
 // lookAtDirt: in place, a person's own changes must not get into a spec's commit.
 // With worktrees nothing of them is taken along, so they are only worth a word.
 func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) error {
-	var holder *ralph.Task
-	if !x.isolated && !x.AllowDirty && (x.Mode == "agent" || x.Mode == ralph.ModeAuto) {
+	inPlace, holder := false, (*ralph.Task)(nil)
+	switch {
+	case x.isolated || x.AllowDirty:
+	case x.Mode == "agent":
 		holder = x.holdsCheckout(s)
+		inPlace = holder != nil || !resumed && !s.OwnDirt()
+	case x.Mode == ralph.ModeAuto:
+		holder = x.holdsCheckout(s)
+		inPlace = holder != nil || x.beginsThread(s)
 	}
-	inPlace := x.Mode == "agent" && !x.isolated && !resumed && !x.AllowDirty && !s.OwnDirt() ||
-		x.Mode == ralph.ModeAuto && !x.isolated && !x.AllowDirty && x.beginsThread(s) || holder != nil
 	if !inPlace && !x.isolated {
 		return nil
 	}
@@ -129,21 +133,17 @@ func (x *Session) lookAtDirt(ctx context.Context, s *ralph.State, resumed bool) 
 			"finished work that needs these files waits on its branch until you have committed or stashed them")
 		return nil
 	}
-	if holder != nil {
-		goOn := "thread-continue"
-		if holder.Run.Thread.Want == ralph.ThreadPause {
-			goOn = "thread-resume"
-		}
-		return &ralph.Refusal{
-			Why:  fmt.Sprintf("the thread %s has left its changes in your checkout, and nothing else begins there:\n  %s", holder.ID, text.Few(dirty, 10, "\n  ")),
-			Hint: fmt.Sprintf("`[[%s %s]]`, then `ralph auto`, goes on with it; or commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty", goOn, holder.ID),
-			Kind: ralph.ErrUsage,
-		}
+	files, rest := text.Few(dirty, 10, "\n  "), "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty"
+	if holder == nil {
+		return &ralph.Refusal{Why: "the work tree has changes that are not committed:\n  " + files + "\nralph would put them into its first commit", Hint: rest, Kind: ralph.ErrUsage}
+	}
+	goOn := "thread-continue"
+	if holder.Run.Thread.Want == ralph.ThreadPause {
+		goOn = "thread-resume"
 	}
 	return &ralph.Refusal{
-		Why:  "the work tree has changes that are not committed:\n  " + text.Few(dirty, 10, "\n  ") + "\nralph would put them into its first commit",
-		Hint: "commit them (git add -A && git commit), stash them (git stash -u), or take them along on purpose with --allow-dirty",
-		Kind: ralph.ErrUsage,
+		Why:  fmt.Sprintf("the thread %s has left its changes in your checkout, and nothing else begins there:\n  %s", holder.ID, files),
+		Hint: fmt.Sprintf("`[[%s %s]]`, then `ralph auto`, goes on with it; or %s", goOn, holder.ID, rest), Kind: ralph.ErrUsage,
 	}
 }
 

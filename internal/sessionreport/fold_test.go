@@ -104,7 +104,7 @@ func TestReportAgreesWithTheState(t *testing.T) {
 		r := sessionreport.NewReport(sessionreport.ReportOptions{})
 		x := storytest.Crowd(n, slots, rapid.Uint64().Draw(rt, "seed"), r)
 		result := storytest.Tell(t, r)
-		want := status.QueryStats(x.S, x.Now)
+		want := status.QueryStats(x.S, status.Engine{Alive: true}, x.Now)
 		if diff := cmp.Diff(want.This, result.Figures.Counts); diff != "" {
 			rt.Fatal(diff)
 		}
@@ -271,7 +271,7 @@ func TestReportCountsCompactions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := status.QueryStats(x.S, x.Now).Overall
+	want := status.QueryStats(x.S, status.Engine{Alive: true}, x.Now).Overall
 	if got := result.Figures.Counts; got != want || want.Cost != 0.75 || !want.CostKnown {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -235,7 +235,6 @@ func (d *draft) add(e ralph.Event, s *ralph.State) {
 	if d.facts.First == 0 {
 		d.facts.First, d.facts.From, d.prev = e.Seq, e.At, e.At
 	}
-	defer func() { d.prev = s.LastHeard() }()
 	d.facts.Last, d.facts.Hash, d.facts.To = e.Seq, e.Hash, e.At
 	switch f := e.Fact.(type) {
 	case ralph.SessionStarted:
@@ -271,6 +270,7 @@ func (d *draft) add(e ralph.Event, s *ralph.State) {
 		d.addOutside(e, s)
 		d.addWork(e, s)
 	}
+	d.prev = s.LastHeard()
 }
 
 func (d *draft) sessionStarted(f ralph.SessionStarted, at time.Time) {

@@ -101,9 +101,12 @@ func (r *Report) add(commit string) {
 	}
 }
 
+// maxReport bounds what is read of a report, in bytes: agents can write it.
+const maxReport = 8 << 20
+
 // ReadFile adds what the report in a file says; one that is not there says nothing.
 func (r *Report) ReadFile(name string) error {
-	b, err := regular.ReadFile(name, 8<<20)
+	b, err := regular.ReadFile(name, maxReport)
 	if err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("read what the agent's git told: %w", err)
 	}

@@ -22,7 +22,7 @@ type StatusJSON struct {
 
 // All is all that there is to say about where the work stands.
 func All(s *ralph.State, engine Engine, now time.Time) StatusJSON {
-	return StatusJSON{1, Of(s, engine, now), engine, QueryStage(s), QueryStats(s, At(engine, s, now)), QueryGates(s), services.Query(s, now)}
+	return StatusJSON{1, Of(s, engine, now), engine, QueryStage(s), QueryStats(s, engine, now), QueryGates(s), services.Query(s, now)}
 }
 
 // QueryGates lists what waits for a person.

@@ -154,7 +154,7 @@ func TestStatistics(t *testing.T) {
 	t.Parallel()
 	x := storytest.Sample()
 	x.Pass(time.Hour)
-	first := status.QueryStats(x.S, x.Now)
+	first := status.QueryStats(x.S, status.Engine{Alive: true}, x.Now)
 	if first.RuntimeSeconds < 7*60 || first.RuntimeSeconds > 8*60 {
 		t.Errorf("runtime %v: the session ran 9 minutes and a bit, two of which all waited for a person", first.RuntimeSeconds)
 	}
@@ -176,7 +176,7 @@ func TestStatistics(t *testing.T) {
 	x.Start("t-0006", 1)
 	x.Turn("t-0006", 5*time.Second, storytest.Complete)
 	x.Done("t-0006")
-	second := status.QueryStats(x.S, x.Now)
+	second := status.QueryStats(x.S, status.Engine{Alive: true}, x.Now)
 	if second.This.TasksDone != 1 || second.This.Iterations != 1 || second.Overall.TasksDone != 5 || second.Overall.Iterations != 13 || second.Overall.FastestSeconds != 5 {
 		t.Errorf("this %+v, overall %+v", second.This, second.Overall)
 	}

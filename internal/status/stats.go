@@ -148,10 +148,10 @@ type PerTask struct {
 }
 
 // QueryStats counts.
-func QueryStats(s *ralph.State, now time.Time) Stats {
+func QueryStats(s *ralph.State, engine Engine, now time.Time) Stats {
 	x := s.Session
 	out := Stats{
-		Session: x.ID, RuntimeSeconds: s.Running(now).Seconds(), SpecsCompleted: x.Completed, SpecsFailed: x.Failed,
+		Session: x.ID, RuntimeSeconds: s.Running(At(engine, s, now)).Seconds(), SpecsCompleted: x.Completed, SpecsFailed: x.Failed,
 		Cost: report.Cents(x.Usage.Cost), CostKnown: x.Usage.Known, Iterations: x.Turns, TasksByStatus: map[string]int{}, Totals: roundTotals(s.Totals), Facts: s.Seq,
 		Remaining: s.Plan.Unfinished(), MergesPending: report.MergesPending(s), PerTask: perTask(s.Plan.Tasks),
 		This: CountsOf(x.Count), Overall: CountsOf(s.Totals),

@@ -133,7 +133,7 @@ func TestHistoryHasTheStatisticsOfQuery(t *testing.T) {
 	for _, m := range row.FindAllStringSubmatch(body, -1) {
 		got[m[1]] = [2]string{m[2], m[3]}
 	}
-	s := status.QueryStats(p.state, p.at)
+	s := status.QueryStats(p.state, status.Engine{Alive: true}, p.at)
 	number := func(a, b int) [2]string { return [2]string{fmt.Sprint(a), fmt.Sprint(b)} }
 	want := map[string][2]string{
 		"Tasks completed": number(s.This.TasksDone, s.Overall.TasksDone), "Tasks failed": number(s.This.TasksFailed, s.Overall.TasksFailed),

@@ -36,21 +36,17 @@ func runQuery(env workspace.Env, what, at string) error {
 		if err != nil {
 			return err
 		}
-		return answerQuery(env, what, s, s.At)
+		return answerQuery(env, what, s, status.Engine{Alive: true}, s.At) // as of that fact
 	}
 	// Only what is asked for is read: a corrupt inbox does not hide the tasks.
 	s, j, err := workspace.ReadState(env, what == "inbox" || what == "stats", what != "inbox")
 	if err != nil {
 		return err
 	}
-	now := j.Now()
-	if j.Holder() == nil { // an engine that died runs no more
-		now = s.LastHeard()
-	}
-	return answerQuery(env, what, s, now)
+	return answerQuery(env, what, s, status.Engine{Alive: j.Holder() != nil}, j.Now())
 }
 
-func answerQuery(env workspace.Env, what string, s *ralph.State, now time.Time) (err error) {
+func answerQuery(env workspace.Env, what string, s *ralph.State, engine status.Engine, now time.Time) (err error) {
 	var result any
 	switch what {
 	case "tasks":
@@ -64,7 +60,7 @@ func answerQuery(env workspace.Env, what string, s *ralph.State, now time.Time) 
 	case "gates":
 		result = status.QueryGates(s)
 	case "stats":
-		result = status.QueryStats(s, now)
+		result = status.QueryStats(s, engine, now)
 	case "next":
 		if result, err = queryNext(env, s); err != nil {
 			return err

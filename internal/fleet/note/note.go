@@ -167,7 +167,7 @@ func Take(root string, names []string, into map[string][]byte) error {
 	}
 	defer at.Close()
 	for _, name := range names {
-		b, err := regular.ReadIn(at, filepath.FromSlash(name), 1<<30)
+		b, err := regular.ReadIn(at, filepath.FromSlash(name), regular.Large)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:

@@ -187,9 +187,9 @@ func onlyAgents(ctx context.Context, r *git.Repo, h git.Head, branch string, age
 }
 
 // lost is the newest commit of the agents that the branch has not, nor anything of what it changed:
-// somebody has left behind where it was made. "" is none.
+// somebody has left behind where it was made. "" is none. There is a commit of theirs.
 func lost(ctx context.Context, r *git.Repo, head string, in Input) (string, error) {
-	if len(in.Agents.Commits) == 0 || slices.Contains(in.Agents.Ops, "reset") { // what agents drop themselves is not wanted
+	if slices.Contains(in.Agents.Ops, "reset") { // what agents drop themselves is not wanted
 		return "", nil
 	}
 	newest := in.Agents.Commits[len(in.Agents.Commits)-1]

@@ -170,7 +170,7 @@ func EndOf(s *index.Session, l page.Look) (status, words string) {
 
 // figures are the statistics of `ralph query stats`, for people.
 func figures(l page.Look, sessions []index.Session) []FigureRow {
-	s := status.QueryStats(l.State, status.At(l.Engine, l.State, l.Now))
+	s := status.QueryStats(l.State, l.Engine, l.Now)
 	var ran time.Duration
 	for i := range sessions {
 		if sessions[i].ID != s.Session {

@@ -257,9 +257,8 @@ func (o Overview) Inbox() InboxModel {
 }
 
 func (o Overview) Statistics() StatisticsModel {
-	until := status.At(o.Engine, o.State, o.Now) // an engine that died runs no more
-	m := StatisticsModel{Stats: status.QueryStats(o.State, until)}
-	m.Runtime = o.State.Running(until)
+	m := StatisticsModel{Stats: status.QueryStats(o.State, o.Engine, o.Now)}
+	m.Runtime = o.State.Running(status.At(o.Engine, o.State, o.Now))
 	m.Since = ClockOf(o.State, o.Engine)
 	return m
 }

@@ -59,7 +59,7 @@ func (x *API) queries() {
 	})
 	get(x, "/stats", "stats", "Statistics of the whole journal", func(context.Context, *none) (status.Stats, error) {
 		s := src.State()
-		return status.QueryStats(s, status.At(src.Engine(s), s, src.Now())), nil
+		return status.QueryStats(s, src.Engine(s), src.Now()), nil
 	})
 	get(x, "/gates", "gates", "What waits for a person, oldest first", func(context.Context, *none) ([]*ralph.Approval, error) {
 		return x.gates(), nil
