@@ -54,6 +54,7 @@ type Flags struct {
 	Wait    time.Duration
 }
 
+// SessionID is what an id of one of claude's sessions looks like; it becomes part of a file's name.
 func SessionID() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z-]{1,64}$`) }
 
 // PrintSettings writes claude's settings. The timeout of pre-tool-use is longer than

@@ -168,6 +168,8 @@ const maxSessions = 4096
 
 func sessionsFile(root string) string { return filepath.Join(root, "ralph/.state/sessions.json") }
 
+// ReadSessions are the sessions of processes that turns left behind since the machine was started; none without
+// the file.
 func ReadSessions(root string) ([]proc.Session, error) {
 	b, err := os.ReadFile(sessionsFile(root))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -219,6 +221,7 @@ func withWitness(ctx context.Context, w ralph.Witness) context.Context {
 	return context.WithValue(ctx, witnessKey{}, w)
 }
 
+// WitnessOf is who is known to make a request, the zero Witness for nobody.
 func WitnessOf(ctx context.Context) ralph.Witness {
 	w, _ := ctx.Value(witnessKey{}).(ralph.Witness)
 	return w
@@ -231,6 +234,7 @@ type Guarded struct {
 	Root string
 }
 
+// Held reports whether the lock is still this engine's, as journal.SessionLock does.
 func (w Guarded) Held() error {
 	_ = RememberSessions(w.Root) // what cannot be written is asked of the ancestors alone
 	return w.SessionLock.Held()

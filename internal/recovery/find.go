@@ -13,6 +13,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
+// OpenLedger lists all that was put aside in the repository that the person is in, whether or not it can still
+// be brought back.
 func OpenLedger(ctx context.Context, env workspace.Env) (*git.Repo, []Entry, error) {
 	j, err := workspace.OpenReader(env, false, false)
 	if err != nil {

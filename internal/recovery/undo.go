@@ -56,6 +56,7 @@ func (u *Undo) Said() []string {
 	return append(lines, u.left...)
 }
 
+// Cleanup takes the worktree of a task away; what was changed in it is saved first, and told by Said.
 func (u *Undo) Cleanup() error {
 	return u.journal.Update(u.ctx, u.by, func(s *ralph.State) ([]ralph.Fact, error) {
 		t, err := s.MayCleanUp(u.id)

@@ -68,6 +68,7 @@ func below(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
+// RealFolder is a folder behind links, or the folder as named where that cannot be told.
 func RealFolder(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real

@@ -33,6 +33,7 @@ func NewSpecID(s *ralph.State) ralph.SpecID {
 	}
 }
 
+// NewTaskID makes an id that no task of the plan has.
 func NewTaskID(s *ralph.State) ralph.TaskID {
 	for {
 		if id := ralph.TaskID(NewID("t")); s.Task(id) == nil {
@@ -52,6 +53,7 @@ func NewTaskIDs(s *ralph.State, n int) []ralph.TaskID {
 	return ids
 }
 
+// NewSessionID makes an id that sorts by when the session began.
 func NewSessionID(now time.Time) ralph.SessionID {
 	return ralph.SessionID("s-" + now.UTC().Format("20060102T150405Z") + NewID(""))
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 )
 
+// PrintJSON writes v for people and programs: indented, with < and & as they are.
 func PrintJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

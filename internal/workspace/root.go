@@ -78,6 +78,7 @@ func SettingsOf(env Env) (config.Config, error) {
 	return LoadConfig(env, root, nil)
 }
 
+// StateDir is where ralph keeps what it knows of a repository.
 func StateDir(root string) string { return filepath.Join(root, "ralph/.state") }
 
 // RuntimePaths are ralph's own files that git must never see.

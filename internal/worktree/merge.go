@@ -101,6 +101,7 @@ func (m Merging) goOn(ctx context.Context, known *ralph.Integration, out *ralph.
 	return true, nil
 }
 
+// OrHead is a branch in words for people; "" is a HEAD without one.
 func OrHead(branch string) string {
 	if branch == "" {
 		return "a detached HEAD"

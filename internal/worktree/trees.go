@@ -21,7 +21,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
-// Trees is one place to work in as the executor needs it: the checkout, or a worktree.
+// Trees is one place to work in as the executor needs it: the checkout, or a worktree. What its methods
+// take and return is told where they are asked for, at step.Trees.
 type Trees struct{ Repo *git.Repo }
 
 func (t *Trees) Start(ctx context.Context) (ralph.Prepared, error) {
@@ -211,7 +212,7 @@ func (t *Trees) Shelve(ctx context.Context, in step.ShelveInput) (ralph.Shelved,
 	return ralph.Shelved{Stash: s.Stash, Ref: s.Ref, Kept: s.Kept, KeptMore: s.More, Apart: s.Apart, Left: s.Left}, err
 }
 
-// Worktrees is the pool of worktrees below ralph/.worktrees.
+// Worktrees is the pool of worktrees below ralph/.worktrees, as step.Worktrees.
 type Worktrees struct{ Repo *git.Repo }
 
 func (w Worktrees) Make(ctx context.Context, dirs []string, commit string) error {
@@ -240,6 +241,7 @@ func (w Worktrees) Enter(ctx context.Context, in step.EnterInput) (step.Entered,
 	}, err
 }
 
+// SavedAs is what was saved as facts tell it.
 func SavedAs(list []git.Saved) []ralph.Saved {
 	var out []ralph.Saved
 	for _, s := range list {
@@ -289,7 +291,7 @@ func (w Worktrees) Stash(ctx context.Context, dir, message, id string) (string, 
 	return stash, err
 }
 
-// Resolving is the merge inside a worktree.
+// Resolving is the merge inside a worktree, as step.Resolving.
 type Resolving struct{ Repo *git.Repo }
 
 func (r Resolving) Tip(ctx context.Context, branch, commit string) (string, error) {

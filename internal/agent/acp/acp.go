@@ -82,6 +82,7 @@ func ReadLines(_ ralph.AgentSpec, t *wire.Turn) (line func([]byte), end func()) 
 	}, l.close
 }
 
+// Open makes the driver of one agent; without a command there is nothing to start.
 func Open(spec ralph.AgentSpec, p *proc.Runner, _ string) (wire.Driver, error) {
 	if len(spec.Command) == 0 {
 		return nil, fmt.Errorf("agents.%s: the acp driver needs a command, such as [opencode, acp]", spec.Name)

@@ -7,6 +7,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
+// NewHandshaker asks an installed agent what it is and can, in its own protocol, without a session.
 func NewHandshaker(p *proc.Runner) wire.Handshaker {
 	return wire.NewHandshaker(p, wire.ArgvOf, handshake)
 }

@@ -62,6 +62,7 @@ func ReadLines(_ ralph.AgentSpec, t *wire.Turn) (line func([]byte), end func()) 
 	return c.line, func() {}
 }
 
+// Open makes the driver of one agent. Args that would take its questions away from ralph are an error.
 func Open(spec ralph.AgentSpec, p *proc.Runner, _ string) (wire.Driver, error) {
 	d := &driver{spec: spec, proc: p, linger: lingerDefault}
 	if d.given("--permission-prompt-tool") {

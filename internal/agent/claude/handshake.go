@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
+// NewHandshaker asks an installed claude for its account and models, without a turn.
 func NewHandshaker(p *proc.Runner) wire.Handshaker {
 	return wire.NewHandshaker(p, handshakeArgs, handshake)
 }

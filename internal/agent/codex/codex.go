@@ -92,6 +92,7 @@ func Supports(ralph.AgentSpec) wire.Supports {
 	return wire.Supports{Structured: true, Resume: true, Usage: true, Tools: true, Context: true, Compact: true, Ask: true, Review: true}
 }
 
+// Open makes the driver of one agent. It never fails: without a command the program is codex.
 func Open(spec ralph.AgentSpec, p *proc.Runner, _ string) (wire.Driver, error) {
 	return &driver{spec: spec, proc: p, idle: idleLimit, places: map[string]*place{}}, nil
 }

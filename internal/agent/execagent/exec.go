@@ -75,6 +75,7 @@ func ReadLines(spec ralph.AgentSpec, t *wire.Turn) (line func([]byte), end func(
 	return j.line, j.close
 }
 
+// Open makes the driver of one agent: any command. How it takes the prompt and how its output is read must fit.
 func Open(spec ralph.AgentSpec, p *proc.Runner, _ string) (wire.Driver, error) {
 	command := slices.Concat(spec.Command, spec.Args)
 	if len(command) == 0 {

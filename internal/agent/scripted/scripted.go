@@ -36,10 +36,13 @@ type driver struct {
 	command []string
 }
 
+// Supports: all that a scenario can play; it has no structured answers, tools or review of its own.
 func Supports(ralph.AgentSpec) wire.Supports {
 	return wire.Supports{Resume: true, Cost: true, Usage: true, Context: true, Compact: true, Ask: true}
 }
 
+// Open makes the driver of one agent. Its scenario is a built-in one or a file; self is the ralph that plays
+// it.
 func Open(spec ralph.AgentSpec, p *proc.Runner, self string) (wire.Driver, error) {
 	if spec.Scenario == "" {
 		return nil, fmt.Errorf("agents.%s: the scripted driver needs a scenario: a YAML file or one of %s",

@@ -141,6 +141,7 @@ func (a *Asking) Stop() time.Duration {
 	return a.waited
 }
 
+// EndStatus is how a turn ended, by the end of its process.
 func EndStatus(exit ralph.ExitKind) ralph.TurnStatus {
 	switch exit {
 	case ralph.ExitOK:

@@ -8,6 +8,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
+// AddEnv is env with variables that it does not set itself, in the order of their names.
 func AddEnv(env []string, more map[string]string) []string {
 	out := slices.Clone(env)
 	for _, name := range slices.Sorted(maps.Keys(more)) {

@@ -96,6 +96,7 @@ func patternOf(class ralph.ErrorClass) *lazyregexp.Regexp {
 	return nil
 }
 
+// LastLines are the last n lines of a text, all of it when it has no more.
 func LastLines(text string, n int) string {
 	at := len(text)
 	for range n {
@@ -108,6 +109,7 @@ func LastLines(text string, n int) string {
 	return text[at+1:]
 }
 
+// StatusIn is the HTTP status that a text names, 0 for none.
 func StatusIn(text string) int {
 	m := statusText.FindStringSubmatch(text)
 	if m == nil {

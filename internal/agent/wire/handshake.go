@@ -144,6 +144,7 @@ type Dialogue struct {
 	n int // requests
 }
 
+// Send writes one message.
 func (d *Dialogue) Send(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -19,6 +19,7 @@ type Pieces struct {
 	N    int64  // lines
 }
 
+// Write takes the next chunk; it keeps none of p.
 func (l *Pieces) Write(p []byte) {
 	for len(p) > 0 {
 		i := bytes.IndexByte(p, '\n')
@@ -94,6 +95,7 @@ type Tail struct {
 	Dropped int64
 }
 
+// Add appends a text; what no longer fits is dropped from the front and counted.
 func (t *Tail) Add(s string) {
 	if over := len(s) - t.Max; over > 0 {
 		t.Dropped += int64(len(t.buf) + over)

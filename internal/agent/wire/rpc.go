@@ -85,6 +85,7 @@ func (e *RPCError) Error() string { return e.Message }
 // ErrNoMethod is the code of JSON-RPC for a method that is not there.
 const ErrNoMethod = -32601
 
+// NewRPC is one side of a connection; heard takes the other side's requests and notices, one at a time.
 func NewRPC(heard func(RPCMessage)) *RPC {
 	r := &RPC{heard: heard, calls: map[int64]func(RPCAnswer){}, asked: map[string]bool{}}
 	r.wake = sync.NewCond(&r.mu)

@@ -23,6 +23,7 @@ type Events struct {
 	Dropped int64        // bytes of lines over maxEvent
 }
 
+// Write takes the next chunk; it keeps none of p.
 func (e *Events) Write(p []byte) {
 	for len(p) > 0 {
 		i := bytes.IndexByte(p, '\n')

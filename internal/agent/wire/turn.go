@@ -33,6 +33,7 @@ var ErrOverTime = errors.New("the turn is over its time limit")
 // is over; it is neither a failure nor a person's wish.
 var ErrEnough = errors.New("the turn is over")
 
+// NewTurn begins a turn; hooks that are nil are not called.
 func NewTurn(in ralph.TurnInput, on ralph.TurnHooks) *Turn {
 	t := &Turn{In: in, Context: on.Context, Event: on.Event}
 	if t.Event == nil {

@@ -22,6 +22,7 @@ var (
 	repoName = lazyregexp.New(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
 )
 
+// CheckFilled takes any text but an empty one.
 func CheckFilled(s string) string {
 	if s == "" {
 		return "must not be empty"
@@ -56,6 +57,7 @@ func CheckTemplate(s string) string {
 	return ""
 }
 
+// CheckRemote takes the name of a git remote, not its address.
 func CheckRemote(s string) string {
 	if s == "" || strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n:/\\") {
 		return "must be the name of a git remote such as origin, not " + Quote(s)
@@ -63,6 +65,7 @@ func CheckRemote(s string) string {
 	return ""
 }
 
+// NoneOrEnvName takes the name of a variable, or nothing.
 func NoneOrEnvName(s string) string {
 	if s == "" {
 		return ""
@@ -70,6 +73,7 @@ func NoneOrEnvName(s string) string {
 	return CheckEnvName(s)
 }
 
+// CheckEnvName takes the name of a variable.
 func CheckEnvName(s string) string {
 	if !envName.MatchString(s) {
 		return "must be the name of an environment variable (letters, digits and _), not " + Quote(s)
@@ -77,6 +81,7 @@ func CheckEnvName(s string) string {
 	return ""
 }
 
+// CheckTokenEnv takes the name of a variable. What is none may be the secret itself, so it is not shown.
 func CheckTokenEnv(s string) string {
 	if !envName.MatchString(s) {
 		return "must be the name of an environment variable, not the secret itself"
@@ -84,6 +89,7 @@ func CheckTokenEnv(s string) string {
 	return ""
 }
 
+// CheckPattern takes a regular expression of Go.
 func CheckPattern(s string) string {
 	if _, err := regexp.Compile(s); err != nil {
 		why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
@@ -100,6 +106,7 @@ func CheckLocal(s string) string {
 	return ""
 }
 
+// CheckRepo takes owner/name, or nothing.
 func CheckRepo(s string) string {
 	if s != "" && !repoName.MatchString(s) {
 		return "must be owner/name, not " + Quote(s)
@@ -107,6 +114,7 @@ func CheckRepo(s string) string {
 	return ""
 }
 
+// CheckURL takes a web address without a login in it, or nothing.
 func CheckURL(s string) string {
 	if s == "" {
 		return ""
@@ -121,6 +129,7 @@ func CheckURL(s string) string {
 	return ""
 }
 
+// CheckWebhook takes the address of a service for notices. It may hold a token, so it is not shown.
 func CheckWebhook(s string) string {
 	if u, err := url.Parse(s); err != nil || u.Scheme == "" || u.Host == "" && u.Opaque == "" {
 		return "must be an address such as https://host/path or slack://token@channel"
@@ -128,6 +137,7 @@ func CheckWebhook(s string) string {
 	return ""
 }
 
+// CheckModel takes service:model, or nothing.
 func CheckModel(s string) string {
 	service, model, found := strings.Cut(s, ":")
 	switch service {
@@ -155,6 +165,7 @@ func CheckFallback(s string) string {
 	return CheckModel(s)
 }
 
+// CheckAddr takes host:port; port 0 is any free one.
 func CheckAddr(s string) string {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil {
@@ -185,6 +196,7 @@ func CheckFolder(s string) string {
 // moments are when items of trackers are changed.
 func moments() []string { return []string{"start", "done", "failed", "question"} }
 
+// CheckMoment takes one of the moments.
 func CheckMoment(s string) string {
 	if !slices.Contains(moments(), s) {
 		return fmt.Sprintf("has %s, which is no moment: use %s", Quote(s), strings.Join(moments(), ", "))
@@ -202,6 +214,7 @@ func CheckPairs(s string) string {
 	return ""
 }
 
+// CheckBoard takes a GitHub project as owner's kind, owner and number, or nothing.
 func CheckBoard(s string) string {
 	p := strings.Split(s, "/")
 	if s != "" && (len(p) != 3 || p[0] != "orgs" && p[0] != "users" || p[1] == "" || strings.Trim(p[2], "0123456789") != "" || p[2] == "") {

@@ -29,7 +29,8 @@ type Value interface {
 // MaxCount bounds counts, so that sums of them cannot overflow.
 const MaxCount = 1_000_000_000
 
-// The kinds of values, each bound to its place.
+// The kinds of values, each bound to its place: whole numbers, shares of one, dollars, durations, bytes.
+// Bounds are the lowest and the highest that is taken.
 
 func Count(p *int, lowest int) Value             { return number[int]{p, lowest, MaxCount} }
 func UpTo(p *int, lowest, highest int) Value     { return number[int]{p, lowest, highest} }
@@ -68,6 +69,7 @@ func IsMapping(v Value) bool {
 	return false
 }
 
+// Object is a JSON schema, or a part of one.
 type Object = map[string]any
 
 // LineError is an error inside a value that spans several lines.

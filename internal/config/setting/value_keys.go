@@ -12,6 +12,7 @@ import (
 // keyMap is the setting `ui.keys`: a table whose rows must fit together.
 type keyMap struct{ table }
 
+// Keys is a table of actions with the keys that a person chose for them.
 func Keys(p *map[string]string) Value {
 	return keyMap{table{p: p, want: "actions with their keys, such as {pause: P, skip: S}", checkKey: keymap.Unknown}}
 }

@@ -132,6 +132,7 @@ func Pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
+// IsNull reports a value that is empty, ~ or null.
 func IsNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
@@ -153,6 +154,7 @@ func Describe(n *yaml.Node) string {
 	return Quote(n.Value)
 }
 
+// Join is the key of a name in a section; "" is the file itself.
 func Join(path, name string) string {
 	if path == "" {
 		return name

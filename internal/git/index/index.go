@@ -39,6 +39,7 @@ type Entry struct {
 	Path  []byte // valid until the next entry
 }
 
+// Mode and ID are what git has noted of the file; an ID has idLen bytes and lies in Raw.
 func (e Entry) Mode() uint32        { return binary.BigEndian.Uint32(e.Raw[ModeAt:]) }
 func (e Entry) ID(idLen int) []byte { return e.Raw[IDAt : IDAt+idLen] }
 

@@ -56,6 +56,7 @@ func (h *Histories) Of(ctx context.Context, source watch.Source, safe *watch.Pan
 	return x.index
 }
 
+// Close ends all of them; what is being read stops.
 func (h *Histories) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

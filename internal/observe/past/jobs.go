@@ -42,6 +42,7 @@ type job struct {
 	err    error
 }
 
+// NewJobs run one at a time until ctx ends; a panic in one is kept in safe, and is that job's error.
 func NewJobs(ctx context.Context, safe *watch.Panics) *Jobs {
 	j := &Jobs{ctx: ctx, turn: make(chan struct{}, 1), safe: safe}
 	j.turn <- struct{}{}

@@ -64,6 +64,8 @@ type Made struct {
 	Err  error
 }
 
+// NewReports make reports of source's facts. before is the state before a fact, news is called when one is
+// ready.
 func NewReports(source Journal, before func(seq int64) *ralph.State, news func(), safe *watch.Panics) *Reports {
 	x := &Reports{source: source, before: before, news: news, safe: safe}
 	x.ctx, x.stop = context.WithCancel(context.Background())

@@ -204,6 +204,7 @@ func (o Overview) Workers() WorkersModel {
 	return out
 }
 
+// Progress counts the plan's tasks, in all and by phase.
 func (o Overview) Progress() ProgressModel {
 	p := o.State.Plan
 	m := ProgressModel{File: p.File, Total: len(p.Tasks)}
@@ -233,6 +234,7 @@ func (o Overview) Progress() ProgressModel {
 	return m
 }
 
+// Merges is the merge queue, cut to what a page shows, and the session's counts.
 func (o Overview) Merges(stage status.Stage) MergesModel {
 	c := o.State.Session.Count
 	m := MergesModel{Queue: stage.Queue, Landing: stage.Landing, Clean: c.MergesClean, Resolved: c.MergesResolved}
@@ -242,6 +244,7 @@ func (o Overview) Merges(stage status.Stage) MergesModel {
 	return m
 }
 
+// Inbox is the list of specs: those at work first, then those that wait, failed and done.
 func (o Overview) Inbox() InboxModel {
 	m := InboxModel{Total: len(o.State.Inbox)}
 	rank := map[ralph.SpecStatus]int{ralph.SpecActive: 0, ralph.SpecPending: 1, ralph.SpecFailed: 2, ralph.SpecDone: 3}
@@ -256,6 +259,7 @@ func (o Overview) Inbox() InboxModel {
 	return m
 }
 
+// Statistics are the session's sums; the running time goes on while an engine lives.
 func (o Overview) Statistics() StatisticsModel {
 	m := StatisticsModel{Stats: status.QueryStats(o.State, o.Engine, o.Now)}
 	m.Runtime = o.State.Running(status.At(o.Engine, o.State, o.Now))
@@ -263,6 +267,7 @@ func (o Overview) Statistics() StatisticsModel {
 	return m
 }
 
+// Issues are those that turns reported and nobody has mended, cut to what a page shows.
 func (o Overview) Issues() IssuesModel {
 	list := o.State.Plan.Issues
 	return IssuesModel{List: list[:min(len(list), maxIssues)], Total: len(list)}

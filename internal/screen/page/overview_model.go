@@ -37,6 +37,7 @@ type NeedsModel struct {
 	More int // that are not in the list
 }
 
+// Count is how many things wait, listed or not.
 func (m NeedsModel) Count() int { return len(m.List) + m.More }
 
 // ID names a need in the page, the same as long as it waits.
@@ -170,6 +171,7 @@ func (c SlotCard) Where() string {
 	return strings.Join(parts, " · ")
 }
 
+// Title is what the slot works on.
 func (c SlotCard) Title() string {
 	if c.Name != "" {
 		return c.Name
@@ -185,6 +187,7 @@ func (c SlotCard) Counted() string {
 	return "iteration"
 }
 
+// Iterations is the iteration, with how many there may be where there is a limit.
 func (c SlotCard) Iterations() string {
 	if c.Of > 0 {
 		return fmt.Sprintf("%d of %d", c.Iteration, c.Of)
@@ -206,6 +209,7 @@ type SlotsModel struct {
 	Cut      []TaskLink // at work when it was
 }
 
+// Free is how many slots have no work.
 func (m SlotsModel) Free() int { return max(0, m.Parallel-m.Busy) }
 
 // WorkersModel are the workers of a fleet.
@@ -347,6 +351,7 @@ type Part struct {
 	X, Wide float64
 }
 
+// Splits is the bar of all tasks, a part for each status.
 func (m ProgressModel) Splits() []Part {
 	var out []Part
 	x := 0.0

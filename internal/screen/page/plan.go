@@ -200,6 +200,7 @@ type BarShare struct {
 	From, Width string
 }
 
+// Bar is how tasks stand, as parts of one bar; those with none are left out.
 func (h PlanHead) Bar() []BarShare {
 	var out []BarShare
 	at := 0

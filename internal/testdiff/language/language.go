@@ -83,6 +83,7 @@ func Of(file string) *Language {
 	return nil
 }
 
+// IsTest reports a file that the language's runner takes for a test, by its name or its folder.
 func (l *Language) IsTest(file string) bool { return l.Collects(file) || l.inFolder(file) }
 
 // Collects reports whether the runner takes the file by its name.
@@ -147,6 +148,7 @@ type Lexicon struct {
 	vocab   map[string]bool // all words of all assertions: they are not what is tested
 }
 
+// NewLexicon sorts a language's phrases for look-up.
 func NewLexicon(l *Language) *Lexicon {
 	x := &Lexicon{Language: l, phrases: map[string][]phrase{}, vocab: map[string]bool{}}
 	for _, group := range []struct {
