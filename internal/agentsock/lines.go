@@ -39,13 +39,13 @@ type Lines struct {
 	mu   sync.Mutex
 	top  string // the folder of them all
 	made int
-	free []*place
+	free []*endpoint
 	over bool
 }
 
-// place is a folder with a socket. It is listened to as long as it is there, also between two
+// endpoint is a folder with a socket. It is listened to as long as it is there, also between two
 // turns, by which it is known that its engine lives (Sweep).
-type place struct {
+type endpoint struct {
 	lines    *Lines
 	dir      string
 	listener net.Listener
@@ -95,8 +95,8 @@ func (s *Lines) left() error {
 	return nil
 }
 
-// take is a place for a turn: one that is free and still as it was left, else a new one.
-func (s *Lines) take(ctx context.Context) (*place, error) {
+// take is an endpoint for a turn: one that is free and still as it was left, else a new one.
+func (s *Lines) take(ctx context.Context) (*endpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.free) > 0 {
@@ -115,7 +115,7 @@ func (s *Lines) take(ctx context.Context) (*place, error) {
 		s.top = top
 	}
 	s.made++
-	p := &place{lines: s, dir: filepath.Join(s.top, strconv.Itoa(s.made)), gone: make(chan struct{})}
+	p := &endpoint{lines: s, dir: filepath.Join(s.top, strconv.Itoa(s.made)), gone: make(chan struct{})}
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -139,8 +139,8 @@ func topFolder() (string, error) {
 	return dir, err
 }
 
-// back takes a place whose turn is over.
-func (s *Lines) back(p *place) error {
+// back takes an endpoint whose turn is over.
+func (s *Lines) back(p *endpoint) error {
 	if s.alone {
 		return errors.Join(p.close(), s.Close())
 	}
@@ -153,10 +153,10 @@ func (s *Lines) back(p *place) error {
 	return nil
 }
 
-func (p *place) socket() string { return filepath.Join(p.dir, fastpath.Socket) }
+func (p *endpoint) socket() string { return filepath.Join(p.dir, fastpath.Socket) }
 
 // empty removes what of a turn lies there in files.
-func (p *place) empty() error {
+func (p *endpoint) empty() error {
 	list, err := os.ReadDir(p.dir)
 	for _, e := range list {
 		if err == nil && !e.IsDir() && e.Name() != fastpath.Socket {
@@ -168,7 +168,7 @@ func (p *place) empty() error {
 
 // stands reports whether the folder is one that only this user may enter, and its socket the one
 // that is listened to.
-func (p *place) stands() bool {
+func (p *endpoint) stands() bool {
 	dir, err := os.Lstat(p.dir)
 	if err != nil || !dir.IsDir() || dir.Mode().Perm() != 0o700 {
 		return false
@@ -177,19 +177,19 @@ func (p *place) stands() bool {
 	return err == nil && os.SameFile(is, p.is)
 }
 
-func (p *place) close() error {
+func (p *endpoint) close() error {
 	close(p.gone)
 	return errors.Join(p.listener.Close(), os.RemoveAll(p.dir))
 }
 
 // give says whose turn it is.
-func (p *place) give(l *Server) {
+func (p *endpoint) give(l *Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = l
 }
 
-func (p *place) accept() {
+func (p *endpoint) accept() {
 	for {
 		conn, err := p.listener.Accept()
 		if err != nil {

@@ -23,7 +23,7 @@ const (
 
 // Server is the listening end of one turn.
 type Server struct {
-	at     *place
+	at     *endpoint
 	nonce  string
 	turn   Turn
 	ctx    context.Context
@@ -48,7 +48,7 @@ func (l *Server) Env() []string {
 // Close ends the line and waits until nobody is heard any more.
 func (l *Server) Close() error {
 	if l.ended.Swap(true) {
-		return net.ErrClosed // the place may be another turn's by now
+		return net.ErrClosed // the endpoint may be another turn's by now
 	}
 	l.at.give(nil)
 	l.end()

@@ -348,6 +348,6 @@ func (p *Parts) AroundHooks(procs *proc.Runner) *proc.Runner {
 			w, k := sandbox.Tree(dir)
 			write, keep = append(write, w...), append(keep, k...)
 		}
-		return p.Sandbox.Wrap(c, profile.Place{Write: write, Keep: keep})
+		return p.Sandbox.Wrap(c, profile.Access{Write: write, Keep: keep})
 	})
 }

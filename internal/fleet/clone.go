@@ -92,7 +92,7 @@ func (c *clone) carry(ctx context.Context, in In, said, attempt string) (Out, er
 
 // job is a step as it came.
 type job struct {
-	place   carry.Place
+	place   carry.Snapshot
 	note    note.Note
 	step    ralph.Step
 	policy  policy.Config
@@ -179,7 +179,7 @@ func (c *clone) stand(ctx context.Context, j *job) (tree *git.Repo, anew bool, e
 	is, err := carry.Look(ctx, tree)
 	switch {
 	case err != nil:
-		is = carry.Place{}
+		is = carry.Snapshot{}
 	case len(made) == 0 && is == j.place:
 		return tree, false, nil
 	}

@@ -432,7 +432,7 @@ func (d *Doer) take(ctx context.Context, t *ralph.Task, k string, out Out, m pla
 	is, err := carry.Look(ctx, repo)
 	if err != nil || is != at { // a check leaves files as they are, most often
 		if err != nil {
-			is = carry.Place{}
+			is = carry.Snapshot{}
 		}
 		if err := carry.Become(ctx, repo, is, at); err != nil {
 			return nil, err

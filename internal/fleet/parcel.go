@@ -41,7 +41,7 @@ func isLate(err error) bool {
 }
 
 // parcel puts the work of a step into it, where that may be. over ends the need of its base.
-func (d *Doer) parcel(ctx context.Context, repo *git.Repo, at carry.Place, n note.Note, sealed []byte, in *In) (over func()) {
+func (d *Doer) parcel(ctx context.Context, repo *git.Repo, at carry.Snapshot, n note.Note, sealed []byte, in *In) (over func()) {
 	none := func() {}
 	if d.seal.Off() {
 		return none
@@ -60,7 +60,7 @@ func (d *Doer) parcel(ctx context.Context, repo *git.Repo, at carry.Place, n not
 		over()
 		return none
 	}
-	b, err := carry.Wrap(ctx, repo, carry.Place{Head: from.Commit, Tree: from.Tree}, known, at, sealed, maxParcel, n.MayTravel(d.in.Parts.Redact))
+	b, err := carry.Wrap(ctx, repo, carry.Snapshot{Head: from.Commit, Tree: from.Tree}, known, at, sealed, maxParcel, n.MayTravel(d.in.Parts.Redact))
 	if err != nil || len(b)-len(sealed) > freshParcel {
 		d.bases.Renew(at.Head, tree)
 	}
@@ -73,33 +73,33 @@ func (d *Doer) parcel(ctx context.Context, repo *git.Repo, at carry.Place, n not
 }
 
 // receive takes what came of a step into the repository.
-func (d *Doer) receive(ctx context.Context, repo *git.Repo, out Out) (carry.Place, []byte, error) {
+func (d *Doer) receive(ctx context.Context, repo *git.Repo, out Out) (carry.Snapshot, []byte, error) {
 	if len(out.Parcel) > 0 {
 		return carry.Open(ctx, repo, out.Parcel)
 	}
 	if err := d.refs().Bring(ctx, out.Ref, out.Commit); err != nil {
-		return carry.Place{}, nil, err
+		return carry.Snapshot{}, nil, err
 	}
 	return carry.Unpack(ctx, repo, out.Commit)
 }
 
 // receive takes a step into the clone.
-func (c *clone) receive(ctx context.Context, in In) (carry.Place, []byte, error) {
+func (c *clone) receive(ctx context.Context, in In) (carry.Snapshot, []byte, error) {
 	refs := push.Refs{Repo: c.repo, URL: c.url}
 	if c.cut.Load() { // a step that it has already needs no remote to begin; but what would come of it may
 		if _, err := refs.List(ctx, in.Ref); err != nil {
-			return carry.Place{}, nil, err
+			return carry.Snapshot{}, nil, err
 		}
 		c.cut.Store(false)
 	}
 	if len(in.Parcel) > 0 {
 		if err := refs.Bring(ctx, in.From.Ref, in.From.Commit); err != nil {
-			return carry.Place{}, nil, err
+			return carry.Snapshot{}, nil, err
 		}
 		return carry.Open(ctx, c.repo, in.Parcel)
 	}
 	if err := refs.Bring(ctx, in.Ref, in.Commit); err != nil {
-		return carry.Place{}, nil, err
+		return carry.Snapshot{}, nil, err
 	}
 	return carry.Unpack(ctx, c.repo, in.Commit)
 }

@@ -132,23 +132,23 @@ func Forget(j *journal.File, wanted func(name string) bool) error {
 	return err
 }
 
-// Place is how far a follower has come.
-type Place struct {
+// Position is how far a follower has come.
+type Position struct {
 	Name string
 	Seq  int64 // up to this fact all is delivered
 }
 
 // Look says how far each follower has come, by name.
-func Look(j *journal.File) []Place {
+func Look(j *journal.File) []Position {
 	entries, _ := os.ReadDir(dirOf(j)) // without the folder nobody follows
-	var list []Place
+	var list []Position
 	for _, e := range entries {
 		name, isLock := strings.CutSuffix(e.Name(), lockEnd)
 		if at, known := (&cursorStore{dir: dirOf(j), name: name}).load(); isLock && known {
-			list = append(list, Place{name, at.Seq})
+			list = append(list, Position{name, at.Seq})
 		}
 	}
-	slices.SortFunc(list, func(a, b Place) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Position) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 

@@ -271,7 +271,7 @@ func TestFollowOnce(t *testing.T) {
 		t.Errorf("a live one was forgotten: %v", list)
 	}
 	closed(f)
-	if want := []follow.Place{{Name: "test", Seq: 1}}; !slices.Equal(follow.Look(j), want) {
+	if want := []follow.Position{{Name: "test", Seq: 1}}; !slices.Equal(follow.Look(j), want) {
 		t.Errorf("followers %v", follow.Look(j))
 	}
 	notes(t, j, 2)

@@ -76,9 +76,9 @@ func (r *Repo) stageAll(ctx context.Context, idLen int) error {
 }
 
 // place is the work tree with the private index.
-func (r *Repo) place(idLen int) unchanged.Place {
+func (r *Repo) place(idLen int) unchanged.Layout {
 	home := r.Getenv("HOME")
-	return unchanged.Place{
+	return unchanged.Layout{
 		Root: r.root, GitDir: r.gitDir, Index: r.PrivateIndex(), IDLen: idLen, Home: home, Own: IsOwn, Ignored: r.ignoredFolders,
 		Excludes: []string{
 			filepath.Join(r.common, "info", "exclude"),

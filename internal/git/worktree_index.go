@@ -31,7 +31,7 @@ func (r *Repo) HoldOwn(ctx context.Context, head string) error {
 // LookAtIndex tells whether commit, index and files of a work tree are the same, as far as that
 // can be told without git.
 func (r *Repo) LookAtIndex(head Head) unchanged.Proof {
-	at := unchanged.Place{Root: r.root, Index: r.RealIndex(), IDLen: len(head.Commit) / 2}
+	at := unchanged.Layout{Root: r.root, Index: r.RealIndex(), IDLen: len(head.Commit) / 2}
 	return unchanged.Prove(at, Stat(filepath.Join(r.gitDir, "info", "sparse-checkout")) != nil, func() string { return r.knownTree(head.Commit) })
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/proc"
 )
 
-// Place is what is measured.
-type Place struct {
+// Subject is what is measured.
+type Subject struct {
 	Root string // of the repository
 	Self string // the ralph program
 	Path string // of the person: PATH
@@ -64,7 +64,7 @@ type Task struct {
 
 // Measure takes all figures. What cannot be measured is said in its place; an error is that
 // nothing could.
-func Measure(ctx context.Context, p Place) (*Report, error) {
+func Measure(ctx context.Context, p Subject) (*Report, error) {
 	begin := p.Now()
 	r := &rounds{now: p.Now, say: p.Say, until: begin.Add(p.Within * 2 / 3)}
 	report := &Report{Machine: Machine(), Load: Load()}
@@ -73,7 +73,7 @@ func Measure(ctx context.Context, p Place) (*Report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	b := &copied{Place: p, dir: dir, repo: filepath.Join(dir, "repo"), procs: proc.NewRunner(""), env: environ(p.Path, dir)}
+	b := &copied{Subject: p, dir: dir, repo: filepath.Join(dir, "repo"), procs: proc.NewRunner(""), env: environ(p.Path, dir)}
 	b.machine(ctx, r)
 	if report.Files, err = b.clone(ctx, r); err != nil {
 		r.skip(err, "git", "git in this repository", "worktree", "worktrees", "task", "whole tasks of ralph")
@@ -96,7 +96,7 @@ func Measure(ctx context.Context, p Place) (*Report, error) {
 
 // copied is the copy that is measured in.
 type copied struct {
-	Place
+	Subject
 	dir, repo string
 	procs     *proc.Runner
 	env       []string

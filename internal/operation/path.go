@@ -9,13 +9,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
-// place is what a path leads to, the worst last.
-type place int
+// zone is what a path leads to, the worst last.
+type zone int
 
 const (
-	nowhere   place = iota
-	temporary       // temporary files, and caches that programs make anew
-	tree            // within the work tree
+	nowhere   zone = iota
+	temporary      // temporary files, and caches that programs make anew
+	tree           // within the work tree
 	elsewhere
 	unsure
 	private // what a home folder is kept for: keys, settings, documents
@@ -36,7 +36,7 @@ var (
 )
 
 // target judges a path wherever the shell may be.
-func (k *analysis) target(w word) place {
+func (k *analysis) target(w word) zone {
 	if strings.HasPrefix(w.text, `\\.\`) {
 		return device
 	}
@@ -50,7 +50,7 @@ func (k *analysis) target(w word) place {
 	return worst
 }
 
-func (k *analysis) from(dir, p string) place {
+func (k *analysis) from(dir, p string) zone {
 	if p == "" {
 		return nowhere // no file has this name
 	}
@@ -131,7 +131,7 @@ func (k *analysis) homes() []string {
 }
 
 // somewhere judges the end of a path whose beginning nobody knows.
-func (k *analysis) somewhere(parts []string) place {
+func (k *analysis) somewhere(parts []string) zone {
 	if len(parts) == 0 || everything(parts[len(parts)-1]) {
 		return unsure
 	}
@@ -143,7 +143,7 @@ func (k *analysis) somewhere(parts []string) place {
 }
 
 // whole judges a path from the root.
-func (k *analysis) whole(parts []string) place {
+func (k *analysis) whole(parts []string) zone {
 	all := len(parts) > 0 && everything(parts[len(parts)-1])
 	above := parts
 	if all {
@@ -174,7 +174,7 @@ func (k *analysis) whole(parts []string) place {
 	return k.inHome(above)
 }
 
-func inDev(parts []string) place {
+func inDev(parts []string) zone {
 	switch {
 	case len(parts) == 1:
 		return system
@@ -229,7 +229,7 @@ func isSystem(parts []string) bool {
 }
 
 // inHome judges what is in a home folder.
-func (k *analysis) inHome(parts []string) place {
+func (k *analysis) inHome(parts []string) zone {
 	own := k.homes()
 	under := len(parts) > len(own) && slices.Equal(parts[:len(own)], own)
 	rest := parts

@@ -46,14 +46,14 @@ type Sandbox struct {
 	private map[string]privateFiles // by home
 }
 
-// Place is where a process works.
-type Place struct{ Write, Keep []string }
+// Access is what a process may write, and what of that stays read only, by where it works.
+type Access struct{ Write, Keep []string }
 
-// Tree is the place of a process that works in dir. One that works for several worktrees
+// Tree is the access of a process that works in dir. One that works for several worktrees
 // (Codex) is started in the checkout, of which it needs no more than these.
-func (g *Sandbox) Tree(dir string, turn bool) Place {
+func (g *Sandbox) Tree(dir string, turn bool) Access {
 	if g.Isolated && dir == g.Root && !turn {
-		var p Place
+		var p Access
 		git := filepath.Join(g.Root, ".git")
 		if b, err := regular.ReadFile(git, regular.Large); err == nil { // the checkout is a worktree itself
 			if own, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: "); ok {
@@ -67,12 +67,12 @@ func (g *Sandbox) Tree(dir string, turn bool) Place {
 		return p
 	}
 	write, keep := sandbox.Tree(dir)
-	return Place{write, keep}
+	return Access{write, keep}
 }
 
 // Wrap is a command as it is started inside the sandbox. One that cannot be started is
 // refused here, so that its own name is in the error.
-func (g *Sandbox) Wrap(c proc.Command, at Place) proc.Command {
+func (g *Sandbox) Wrap(c proc.Command, at Access) proc.Command {
 	path, err := proc.LookPath(c.Args[0], c.Dir, c.Env)
 	if err == nil {
 		err = proc.Startable(path, c)
@@ -95,7 +95,7 @@ func (g *Sandbox) Argv(dir string, argv, environ []string) ([]string, error) {
 	return g.around(argv[0], argv, dir, environ, g.Tree(dir, true))
 }
 
-func (g *Sandbox) around(path string, argv []string, dir string, env []string, at Place) ([]string, error) {
+func (g *Sandbox) around(path string, argv []string, dir string, env []string, at Access) ([]string, error) {
 	box, err := g.Box(dir, env, at)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (g *Sandbox) ownFolders() []string {
 }
 
 // Box is what a process may write and not read.
-func (g *Sandbox) Box(dir string, env []string, at Place) (sandbox.Box, error) {
+func (g *Sandbox) Box(dir string, env []string, at Access) (sandbox.Box, error) {
 	home := proc.Getenv(env, "HOME")
 	state, links := workspace.StateDir(g.Root), sandbox.Links{}
 	b := sandbox.Box{

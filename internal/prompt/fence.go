@@ -2,11 +2,11 @@ package prompt
 
 import "strings"
 
-// place says where a line stands with respect to fenced code blocks.
-type place int
+// fencePart says where a line stands with respect to fenced code blocks.
+type fencePart int
 
 const (
-	outside place = iota
+	outside fencePart = iota
 	opens
 	inside
 	closes
@@ -21,7 +21,7 @@ type fence struct {
 }
 
 // next takes the next line. The info string is that of a line that opens.
-func (f *fence) next(line string) (place, string) {
+func (f *fence) next(line string) (fencePart, string) {
 	char, size, rest := fenceMark(line)
 	switch {
 	case f.char == 0 && size > 0 && (char == '~' || !strings.Contains(rest, "`")):

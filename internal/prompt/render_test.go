@@ -329,13 +329,13 @@ func TestFencedCannotBeLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(lines().Draw(t, "lines"), "\n") + rapid.StringOf(rapid.RuneFrom([]rune("`~ \na"))).Draw(t, "tail")
 		var f fence
-		var got []place
+		var got []fencePart
 		for line := range strings.SplitSeq(fenced("text", text), "\n") {
 			at, _ := f.next(line)
 			got = append(got, at)
 		}
 		for i, at := range got {
-			if want := map[bool]place{true: inside}[i > 0 && i < len(got)-1]; i > 0 && i < len(got)-1 && at != want {
+			if want := map[bool]fencePart{true: inside}[i > 0 && i < len(got)-1]; i > 0 && i < len(got)-1 && at != want {
 				t.Fatalf("line %d of %q is at %d", i, text, at)
 			}
 		}

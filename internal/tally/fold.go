@@ -65,7 +65,7 @@ func (y *Tally[ID, W]) Add(t Item[ID, W]) {
 		y.phases[t.Phase] = phase
 		y.names, y.steps, y.open, y.merges = append(y.names, t.Phase), append(y.steps, 0), append(y.open, 0), append(y.merges, 0)
 	}
-	y.places = append(y.places, place{phase, y.steps[phase]})
+	y.places = append(y.places, position{phase, y.steps[phase]})
 	y.steps[phase]++
 	y.links.items = append(y.links.items, linked[ID, W]{id: t.ID, rank: -1})
 	y.Change(i, Item[ID, W]{ID: t.ID, Phase: t.Phase}, t)

@@ -86,7 +86,7 @@ type Tally[ID, W comparable] struct {
 	steps  []int   // tasks of each phase
 	open   []int32 // of each phase, those that have not ended
 	merges []int32 // of each phase, those that are done and unmerged
-	places []place
+	places []position
 	// A copy has the maps, or what is counted of each phase, as well: they stay as they are.
 	keptMaps, keptCounts bool
 
@@ -98,8 +98,8 @@ type ranked[W comparable] struct {
 	set  Set
 }
 
-// place is where a task stands within the phases.
-type place struct{ phase, step int }
+// position is where a task stands within the phases.
+type position struct{ phase, step int }
 
 // New returns the tally of an empty list.
 func New[ID, W comparable](room int) *Tally[ID, W] {

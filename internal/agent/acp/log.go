@@ -82,7 +82,7 @@ type update struct {
 	Status    string          `json:"status"`
 	Input     json.RawMessage `json:"rawInput"`
 	Output    json.RawMessage `json:"rawOutput"`
-	Locations []place         `json:"locations"`
+	Locations []location      `json:"locations"`
 	Entries   []planEntry     `json:"entries"`
 	Used      int64           `json:"used"`
 	Size      int64           `json:"size"`
@@ -90,7 +90,7 @@ type update struct {
 	Meta      meta            `json:"_meta"`
 }
 
-type place struct {
+type location struct {
 	Path string `json:"path"`
 }
 

@@ -58,16 +58,16 @@ type driver struct {
 	idle time.Duration
 	asks bool // it only answers questions
 
-	mu     sync.Mutex
-	places map[string]*place // by folder; "" is the one for all
-	closed bool
+	mu        sync.Mutex
+	processes map[string]*process // by folder; "" is the one for all
+	closed    bool
 
 	sandbox     sync.Mutex // held while the sandbox is tried out
 	sandboxSeen bool       // it works
 }
 
-// place is the process for the turns of one place.
-type place struct {
+// process is the one for the turns of one folder.
+type process struct {
 	server *appServer  // nil: none is needed yet
 	at     os.FileInfo // its folder when it was started
 	users  int         // turns that use it
@@ -77,10 +77,10 @@ type place struct {
 // bounded reports whether ralph's own sandbox is around codex.
 func (d *driver) bounded() bool { return d.spec.Sandbox != "" }
 
-// place is the name of the process that a turn is of, and the folder where it starts. The
+// processOf is the name of the process that a turn is of, and the folder where it starts. The
 // sandbox is made for that folder. Without one it is not the turn's: a worktree goes with
 // its task, the process stays.
-func (d *driver) place(in ralph.TurnInput) (name, dir string) {
+func (d *driver) processOf(in ralph.TurnInput) (name, dir string) {
 	if d.bounded() {
 		return in.Dir, in.Dir
 	}
@@ -94,7 +94,7 @@ func Supports(ralph.AgentSpec) wire.Supports {
 
 // Open makes the driver of one agent. It never fails: without a command the program is codex.
 func Open(spec ralph.AgentSpec, p *proc.Runner, _ string) (wire.Driver, error) {
-	return &driver{spec: spec, proc: p, idle: idleLimit, places: map[string]*place{}}, nil
+	return &driver{spec: spec, proc: p, idle: idleLimit, processes: map[string]*process{}}, nil
 }
 
 // defaults are settings that ralph relies on. Without the first a turn never ends
@@ -181,12 +181,12 @@ func (d *driver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHook
 	if err != nil {
 		return ralph.TurnResult{}, err
 	}
-	name, _ := d.place(in)
+	name, _ := d.processOf(in)
 	defer d.release(name)
 	return newCodexTurn(s, in, on).run(ctx)
 }
 
-// acquire returns the server of the turn's place, which it starts when there is none that
+// acquire returns the server of the turn's folder, which it starts when there is none that
 // lives. The server may still be on its way: its ready tells.
 func (d *driver) acquire(ctx context.Context, in ralph.TurnInput) (*appServer, error) {
 	d.mu.Lock()
@@ -194,11 +194,11 @@ func (d *driver) acquire(ctx context.Context, in ralph.TurnInput) (*appServer, e
 	if d.closed {
 		return nil, errors.New("run a turn of codex: its driver is closed")
 	}
-	name, dir := d.place(in)
-	p := d.places[name]
+	name, dir := d.processOf(in)
+	p := d.processes[name]
 	if p == nil {
-		p = &place{}
-		d.places[name] = p
+		p = &process{}
+		d.processes[name] = p
 	}
 	if p.timer != nil {
 		p.timer.Stop()
@@ -216,12 +216,12 @@ func (d *driver) acquire(ctx context.Context, in ralph.TurnInput) (*appServer, e
 	return p.server, nil
 }
 
-// release ends a turn's use of its server. One in a sandbox of its own goes with a place
+// release ends a turn's use of its server. One in a sandbox of its own goes with a folder
 // that is gone by then at the latest when it was idle.
 func (d *driver) release(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := d.places[name]
+	p := d.processes[name]
 	if p.users--; p.users > 0 || p.server == nil || d.closed {
 		return
 	}
@@ -244,7 +244,7 @@ func (d *driver) Close() error {
 	d.mu.Lock()
 	var running []*appServer
 	d.closed = true
-	for _, p := range d.places {
+	for _, p := range d.processes {
 		if p.timer != nil {
 			p.timer.Stop()
 		}

@@ -38,7 +38,7 @@ func Asker(spec ralph.AgentSpec, p *proc.Runner, env []string) (wire.Asker, erro
 	if err != nil {
 		return nil, fmt.Errorf("make an empty folder for codex to answer in: %w", err)
 	}
-	d := &driver{spec: spec, proc: p, idle: idleLimit, places: map[string]*place{}, asks: true}
+	d := &driver{spec: spec, proc: p, idle: idleLimit, processes: map[string]*process{}, asks: true}
 	return &asker{driver: d, env: env, dir: dir}, nil
 }
 
@@ -54,7 +54,7 @@ func (a *asker) Ask(ctx context.Context, q wire.Question) (wire.Answered, error)
 	if err != nil {
 		return wire.Answered{}, err
 	}
-	name, _ := a.driver.place(in)
+	name, _ := a.driver.processOf(in)
 	defer a.driver.release(name)
 	t := newCodexTurn(s, in, ralph.TurnHooks{})
 	t.question = &question{instructions: q.System, model: q.Model}

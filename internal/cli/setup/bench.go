@@ -56,7 +56,7 @@ func runBench(ctx context.Context, env workspace.Env, within time.Duration, asJS
 		return err
 	}
 	parts := &bootstrap.Parts{Root: root, Config: settings, Procs: proc.NewRunner("")}
-	p := measure.Place{
+	p := measure.Subject{
 		Root: root, Self: env.Self, Path: proc.Getenv(env.Environ, "PATH"), Now: time.Now, Say: progress(env), Within: within,
 		Settings: measure.Settings{Kind: settings.Sandbox.Kind, Sandbox: "off", Slots: workspace.SlotsOf(settings), Delay: settings.Task.Delay},
 	}

@@ -33,7 +33,7 @@ func TestBecomeStartsFewGits(t *testing.T) {
 	at := box
 	at.Dir = dir
 	at.Git("checkout", "-q", "-B", "ralph/t-1")
-	look := func() Place {
+	look := func() Snapshot {
 		t.Helper()
 		p, err := Look(ctx, tree)
 		box.Must(err)
@@ -51,10 +51,10 @@ func TestBecomeStartsFewGits(t *testing.T) {
 	at.Write(".gitignore", "other\n")
 	at.Write("other", "ignored there alone\n")
 	committed := look()
-	elsewhere := Place{Branch: "ralph/t-2", Head: first, Tree: start.Tree}
-	mixed := Place{Branch: "ralph/t-3", Head: committed.Head, Tree: changed.Tree}
+	elsewhere := Snapshot{Branch: "ralph/t-2", Head: first, Tree: start.Tree}
+	mixed := Snapshot{Branch: "ralph/t-3", Head: committed.Head, Tree: changed.Tree}
 	for i, x := range []struct {
-		to   Place
+		to   Snapshot
 		gits int
 	}{{changed, 7}, {start, 1}, {changed, 1}, {committed, 4}, {elsewhere, 3}, {mixed, 4}, {committed, 4}, {start, 3}} {
 		is := look()

@@ -16,39 +16,39 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/refs"
 )
 
-// Place is where a worktree stands: the commit that HEAD is at, on its branch, and all files as a tree.
-type Place struct {
+// Snapshot is where a worktree stands: the commit that HEAD is at, on its branch, and all files as a tree.
+type Snapshot struct {
 	Branch, Head, Tree string
 }
 
 // Look is where the worktree stands now.
-func Look(ctx context.Context, r *git.Repo) (Place, error) {
+func Look(ctx context.Context, r *git.Repo) (Snapshot, error) {
 	tree, err := r.TreeID(ctx)
 	if err == nil {
 		err = r.Written(ctx, tree)
 	}
 	if err != nil {
-		return Place{}, err
+		return Snapshot{}, err
 	}
 	head, err := r.Head(ctx)
-	return Place{Branch: head.Branch, Head: head.Commit, Tree: tree}, err
+	return Snapshot{Branch: head.Branch, Head: head.Commit, Tree: tree}, err
 }
 
-// Empty is a place without files, on a commit that has nothing before it.
-func Empty(ctx context.Context, r *git.Repo) (Place, error) {
+// Empty is a snapshot without files, on a commit that has nothing before it.
+func Empty(ctx context.Context, r *git.Repo) (Snapshot, error) {
 	tree, err := r.Line(ctx, git.Call{Args: []string{"mktree"}, Write: true})
 	if err != nil {
-		return Place{}, fmt.Errorf("make an empty place: %w", err)
+		return Snapshot{}, fmt.Errorf("make an empty snapshot: %w", err)
 	}
 	head, err := commit(ctx, r, tree, "", "ralph: nothing")
-	return Place{Head: head, Tree: tree}, err
+	return Snapshot{Head: head, Tree: tree}, err
 }
 
 // noteName is the file of the note.
 const noteName = "note"
 
-// Pack makes a commit of a place with a note. It is on no branch: only who is told its name finds it.
-func Pack(ctx context.Context, r *git.Repo, p Place, note []byte) (string, error) {
+// Pack makes a commit of a snapshot with a note. It is on no branch: only who is told its name finds it.
+func Pack(ctx context.Context, r *git.Repo, p Snapshot, note []byte) (string, error) {
 	files, err := commit(ctx, r, p.Tree, p.Head, "ralph: files under way")
 	if err != nil {
 		return "", err
@@ -79,7 +79,7 @@ func commit(ctx context.Context, r *git.Repo, tree, parent, message string) (str
 }
 
 // Unpack reads what Pack made; the branch is not in it.
-func Unpack(ctx context.Context, r *git.Repo, packed string) (p Place, note []byte, err error) {
+func Unpack(ctx context.Context, r *git.Repo, packed string) (p Snapshot, note []byte, err error) {
 	top, err := r.ReadCommit(ctx, packed)
 	if err == nil && len(top.Parents) != 1 {
 		err = fmt.Errorf("commit %s is none that ralph packed", packed)
@@ -94,7 +94,7 @@ func Unpack(ctx context.Context, r *git.Repo, packed string) (p Place, note []by
 	if err != nil {
 		return p, nil, fmt.Errorf("unpack work: %w", err)
 	}
-	p = Place{Head: files.Parents[0], Tree: files.Tree}
+	p = Snapshot{Head: files.Parents[0], Tree: files.Tree}
 	if members, err := r.Members(ctx, top.Tree); err == nil { // most often it has just come, by itself
 		if text, err := r.ReadLoose(members[noteName].ID, "blob"); err == nil {
 			return p, []byte(text), nil
@@ -104,10 +104,10 @@ func Unpack(ctx context.Context, r *git.Repo, packed string) (p Place, note []by
 	return p, []byte(out), err
 }
 
-// Become makes a worktree of ralph's just as a place: HEAD, branch and files. What was there of
+// Become makes a worktree of ralph's just as a snapshot: HEAD, branch and files. What was there of
 // another state is gone, but for ignored files, which are what makes a used worktree worth it.
 // is is where it was found by Look, the zero Place where that could not be told. It may be done again after a crash.
-func Become(ctx context.Context, r *git.Repo, is, p Place) error {
+func Become(ctx context.Context, r *git.Repo, is, p Snapshot) error {
 	if !r.Ours() {
 		return fmt.Errorf("become %s: %s is no worktree of ralph's", p.Head, r.Root())
 	}
@@ -121,7 +121,7 @@ func Become(ctx context.Context, r *git.Repo, is, p Place) error {
 		}
 		// Something that was ignored there is not here, or it was changed meanwhile.
 	}
-	return run(ctx, r, steps(ctx, r, Place{}, p))
+	return run(ctx, r, steps(ctx, r, Snapshot{}, p))
 }
 
 func run(ctx context.Context, r *git.Repo, commands [][]string) error {
@@ -141,7 +141,7 @@ func run(ctx context.Context, r *git.Repo, commands [][]string) error {
 
 // steps are the commands of git that it takes. Where Look has found the worktree, its index has every file that is not
 // ignored: what goes over to another tree by it takes away what is not in that one, and nothing is left to be cleaned.
-func steps(ctx context.Context, r *git.Repo, is, p Place) [][]string {
+func steps(ctx context.Context, r *git.Repo, is, p Snapshot) [][]string {
 	checkout := []string{"checkout", "-q", "-f", "--no-track", "--ignore-other-worktrees", "-B", p.Branch, p.Head}
 	clean := []string{"clean", "-q", "-f", "-d"}
 	files := []string{"read-tree", "-q", "--reset", "-u", p.Tree}

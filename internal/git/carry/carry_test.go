@@ -79,7 +79,7 @@ func TestAWorktreeTravels(t *testing.T) {
 		t.Fatalf("unpacked %+v %q, want %+v", back, note, place)
 	}
 	for range 2 { // as after a crash
-		there.Must(Become(ctx, to.tree, Place{}, back))
+		there.Must(Become(ctx, to.tree, Snapshot{}, back))
 		to.at.Write("cache", "warm\n")
 	}
 	if is, err := Look(ctx, to.tree); err != nil || is != place {
@@ -90,7 +90,7 @@ func TestAWorktreeTravels(t *testing.T) {
 			t.Errorf("%s is there: %v", name, !want)
 		}
 	}
-	if err := Become(ctx, to.repo, Place{}, back); err == nil {
+	if err := Become(ctx, to.repo, Snapshot{}, back); err == nil {
 		t.Error("a person's checkout was changed")
 	}
 	here.Must(push.Refs{Repo: from.repo, URL: hub}.Send(ctx, ":"+ref))

@@ -16,14 +16,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/index"
 )
 
-// A parcel is a place with its note and all objects that it takes to get there from another place: what
+// A parcel is a snapshot with its note and all objects that it takes to get there from another one: what
 // travels without a remote. It is for small work: no git is started for it, neither here nor there.
 
 // ErrBulky is work that is no parcel: it is too large, comes from too far, or has something in it that
 // may not travel so.
 var ErrBulky = errors.New("the work is too large for a parcel")
 
-// ErrElsewhere is a parcel from a place that is not here.
+// ErrElsewhere is a parcel from a snapshot that is not here.
 var ErrElsewhere = errors.New("the parcel is made for a repository that has more")
 
 // Bounds of a parcel.
@@ -36,8 +36,8 @@ const (
 
 // label is what a parcel says of itself.
 type label struct {
-	Since   Place
-	Place   Place
+	Since   Snapshot
+	Place   Snapshot
 	Note    int
 	Objects []object
 }
@@ -49,11 +49,11 @@ type object struct {
 	id, text string
 }
 
-// Wrap makes a parcel for who has another place, and known commits before that, of at most so many bytes. may says
+// Wrap makes a parcel for who has another snapshot, and known commits before that, of at most so many bytes. may says
 // whether a text may travel so.
-func Wrap(ctx context.Context, r *git.Repo, since Place, known map[string]bool, p Place, note []byte, most int, may func(text string) bool) ([]byte, error) {
+func Wrap(ctx context.Context, r *git.Repo, since Snapshot, known map[string]bool, p Snapshot, note []byte, most int, may func(text string) bool) ([]byte, error) {
 	size := len(note)
-	l := label{Since: Place{Head: since.Head, Tree: since.Tree}, Place: Place{Head: p.Head, Tree: p.Tree}, Note: len(note)}
+	l := label{Since: Snapshot{Head: since.Head, Tree: since.Tree}, Place: Snapshot{Head: p.Head, Tree: p.Tree}, Note: len(note)}
 	w := newWalk(r, func(id, kind string) (string, error) {
 		text, err := read(ctx, r, id, kind)
 		if size += len(text); size > maxOpen || err == nil && kind != "tree" && !may(text) {
@@ -109,7 +109,7 @@ func Before(ctx context.Context, r *git.Repo, commit string) (map[string]bool, e
 
 // Open takes a parcel: all its objects are kept here, once it is certain that nothing is missing. The
 // branch is not in it.
-func Open(ctx context.Context, r *git.Repo, parcel []byte) (p Place, note []byte, err error) {
+func Open(ctx context.Context, r *git.Repo, parcel []byte) (p Snapshot, note []byte, err error) {
 	l, note, err := unwrap(parcel)
 	if err != nil {
 		return p, nil, fmt.Errorf("open a parcel: %w", err)

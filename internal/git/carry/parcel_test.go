@@ -23,7 +23,7 @@ type road struct {
 	from, to *git.Repo
 	there    gittest.Box
 	program  *gittest.Program
-	since    Place
+	since    Snapshot
 	known    map[string]bool
 }
 

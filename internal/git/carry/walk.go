@@ -9,7 +9,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 )
 
-// walk goes over what a place has and another one has not. Who sends and who receives go the same way: what
+// walk goes over what a snapshot has and another one has not. Who sends and who receives go the same way: what
 // the one puts into a parcel is just what the other one asks of it.
 type walk struct {
 	r       *git.Repo
@@ -25,7 +25,7 @@ func newWalk(r *git.Repo, get func(id, kind string) (string, error)) *walk {
 	return &walk{r: r, get: get, seen: map[string]bool{}, trees: map[string]map[string]git.TreeEntry{}, commits: map[string]git.CommitObject{}, met: map[string][]string{}}
 }
 
-func (w *walk) walk(ctx context.Context, since, p Place) error {
+func (w *walk) walk(ctx context.Context, since, p Snapshot) error {
 	if err := w.commit(p.Head); err != nil {
 		return err
 	}

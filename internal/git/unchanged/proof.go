@@ -34,7 +34,7 @@ type Proof struct {
 // there is no doubt: files that are ignored, or were written in the same tick of the clock as the
 // index, leave the answer to git. tree is asked for the tree of the commit, "" when only git knows;
 // sparse is whether the work tree may lack files.
-func Prove(at Place, sparse bool, tree func() string) Proof {
+func Prove(at Layout, sparse bool, tree func() string) Proof {
 	p := proof{root: at.Root, idLen: at.IDLen, ok: true, sparse: sparse, names: map[string]bool{"": true}}
 	info, err := os.Stat(at.Index)
 	if err != nil {

@@ -37,8 +37,8 @@ const (
 	maxBare = 1000
 )
 
-// Place is where a work tree is, its index, and what says which files git ignores there.
-type Place struct {
+// Layout is where a work tree is, its index, and what says which files git ignores there.
+type Layout struct {
 	Root   string // of the work tree
 	GitDir string // where files can be made, by which it is seen what time it is for the file system
 	Index  string // the file
@@ -52,7 +52,7 @@ type Place struct {
 	Ignored func(ctx context.Context) (map[string]bool, error) // the folders that git does not look into, with a slash at the end
 }
 
-func (p Place) file(name string) string { return filepath.Join(p.Root, filepath.FromSlash(name)) }
+func (p Layout) file(name string) string { return filepath.Join(p.Root, filepath.FromSlash(name)) }
 
 // setting is what a file of git's settings said when it was read: files that name what is ignored.
 type setting struct {
@@ -85,7 +85,7 @@ type folderAt struct {
 // Look is one look at a work tree, before git is asked.
 type Look struct {
 	tree    *Tree
-	place   Place
+	place   Layout
 	root    int       // the open folder
 	at      time.Time // see clock; zero until it is needed
 	still   bool      // git would find nothing
@@ -104,7 +104,7 @@ func (l *Look) Nothing() bool { return l != nil && l.still }
 
 // Look compares a work tree with its index; nil where only git can. Unless it found that nothing
 // has changed, git is to add what there is, and then Accept is called.
-func (t *Tree) Look(ctx context.Context, at Place) *Look {
+func (t *Tree) Look(ctx context.Context, at Layout) *Look {
 	l := t.look(ctx, at)
 	t.folders = nil
 	if l.Nothing() {
@@ -113,7 +113,7 @@ func (t *Tree) Look(ctx context.Context, at Place) *Look {
 	return l
 }
 
-func (t *Tree) look(ctx context.Context, at Place) *Look {
+func (t *Tree) look(ctx context.Context, at Layout) *Look {
 	if t.off {
 		return nil
 	}
