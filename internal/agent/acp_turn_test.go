@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -42,6 +43,9 @@ func playedACP(trick string) {
 			p.answer(m, `{}`)
 		case "session/prompt":
 			p.trick(trick)
+			if trick == "later" {
+				time.AfterFunc(100*time.Millisecond, func() { _ = os.WriteFile("session.jsonl", []byte("the turn\n"), 0o600) })
+			}
 			p.update(`{"sessionUpdate":"usage_update","used":10,"size":100,"cost":{"amount":%v,"currency":"USD"}}`, cost)
 			p.say("after it")
 			p.answer(m, `{"stopReason":"end_turn"}`)
@@ -116,6 +120,20 @@ func TestACPLongLines(t *testing.T) {
 		if res.Exit != ralph.ExitOK || res.Text != "after it" || trick == "burst" && unknown != 5000 || trick == "long" && unknown != 3 {
 			t.Errorf("%s: %s %+v, text %.50q, %d unknown", trick, res.Exit, res.Err, res.Text, unknown)
 		}
+	}
+}
+
+// An adapter ends with its input, and in a sandbox the program for which it speaks ends with it, which notes the
+// turn 0.1 s after its result. The next turn has to know of it.
+func TestACPNotesTheTurn(t *testing.T) {
+	t.Parallel()
+	var dir string
+	res := tricked(t, "later", func(_ *ralph.AgentSpec, in *ralph.TurnInput) { dir = in.Dir }, ralph.TurnHooks{})
+	if res.Exit != ralph.ExitOK || res.Text != "after it" {
+		t.Errorf("%s %+v, text %q", res.Exit, res.Err, res.Text)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "session.jsonl")); err != nil {
+		t.Errorf("the agent was ended before it had noted the turn: %v", err)
 	}
 }
 

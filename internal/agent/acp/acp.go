@@ -32,6 +32,10 @@ const (
 	startLimit = 2 * time.Minute
 	// leaveLimit is how long an agent may stay after its turn, once its input is closed.
 	leave = 3 * time.Second
+	// settle is how long an adapter is left alone after its answer. It speaks for another program, which notes
+	// the turn in its session a little later (Claude Code 0.1 s) and ends with it: in a sandbox at once, by
+	// SIGKILL. What was not noted by then the next turn would not know (claude-agent-acp 0.49.0).
+	settle = 500 * time.Millisecond
 	// cancelLimit is how long an agent may take to end a turn that is cancelled, where
 	// the turn has no grace of its own.
 	cancelLimit = 5 * time.Second
@@ -101,6 +105,7 @@ type turn struct {
 	end    context.CancelCauseFunc // ends the process
 	stdin  *io.PipeWriter
 	talked chan struct{} // closed when the conversation is over
+	gone   chan struct{} // closed when the process has ended
 
 	prompted bool // the last request was the prompt; under the turn's lock
 
@@ -122,7 +127,7 @@ func (d *driver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHook
 	limit := in.Timeout
 	in.Timeout = 0 // kept by asking: it stands still while somebody is asked
 	t := wire.NewTurn(in, on)
-	a := &turn{driver: d, t: t, log: newLog(t), talked: make(chan struct{})}
+	a := &turn{driver: d, t: t, log: newLog(t), talked: make(chan struct{}), gone: make(chan struct{})}
 	a.asks, a.stopAsks = context.WithCancel(context.WithoutCancel(ctx))
 	defer a.stopAsks()
 	// The process does not end with ctx: its turn is cancelled first.
@@ -147,6 +152,7 @@ func (d *driver) Turn(ctx context.Context, in ralph.TurnInput, on ralph.TurnHook
 		Args: slices.Concat(d.spec.Command, d.spec.Args), Env: environ(d.spec, in.Env), Stdin: stdin,
 		Stdout: a.wire.Write, Stderr: a.log.stderr.Write,
 	})
+	close(a.gone)
 	_ = stdin.CloseWithError(errGone)
 	t.Mu.Lock()
 	a.wire.Close()

@@ -73,6 +73,12 @@ func (a *turn) converse(ctx context.Context) {
 	a.mu.Lock()
 	a.session = ""
 	a.mu.Unlock()
+	if end.stop != "" && isAdapter(a.driver.spec) {
+		select {
+		case <-time.After(settle):
+		case <-a.gone:
+		}
+	}
 	_ = a.stdin.Close()
 	// It is over; a process that stays is ended. What halted it may do so sooner.
 	time.AfterFunc(leave, func() { a.end(wire.ErrEnough) })
@@ -287,6 +293,12 @@ const (
 	codexACP   = "codex-acp"
 	copilotACP = "Copilot"
 )
+
+// isAdapter reports whether the agent may speak for another program: all but those that are known to be the
+// agent themselves.
+func isAdapter(spec ralph.AgentSpec) bool {
+	return !slices.Contains([]string{"opencode", "gemini", "copilot"}, filepath.Base(spec.Command[0]))
+}
 
 // reportsUsage are the agents that always say what a turn has used, so that a turn that
 // says nothing has failed, whatever its stopReason.
