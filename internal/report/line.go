@@ -25,6 +25,8 @@ func lines(e ralph.Event, s *ralph.State) []string {
 		return sessionStarted(f, s)
 	case ralph.SessionEnded:
 		return sessionEnded(f, s)
+	case ralph.PlanStarted:
+		return planSetAside(e.Seq, s)
 	case ralph.JobStarted:
 		return jobStarted(f, s)
 	case ralph.JobEnded:

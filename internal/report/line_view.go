@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/specfile"
 	"github.com/ralph-loop/ralph/internal/text"
 )
 
@@ -93,4 +94,26 @@ func viewRead(f ralph.ViewRead, s *ralph.State) string {
 		line += "; kept from the journal: " + strings.Join(why, ", ")
 	}
 	return OneLine(line)
+}
+
+// planSetAside names what a plan still held that made room for another one, and the way back to it.
+func planSetAside(seq int64, s *ralph.State) []string {
+	old := s.Aside
+	if old == nil || old.Unfinished() == 0 || old.File == s.Plan.File {
+		return nil
+	}
+	var names []string
+	for _, t := range old.Tasks {
+		if !t.Status.Ended() {
+			names = append(names, string(t.ID)+" "+OneLine(t.Name))
+		}
+	}
+	what := "what was planned without a spec"
+	if old.File != "" {
+		what = "the plan of " + old.File
+	}
+	return []string{
+		fmt.Sprintf("PLAN: set aside: %s, with %s: %s", what, Unfinished(len(names)), text.List(names, maxKept)),
+		fmt.Sprintf("PLAN: it is back, when no engine is at work, with: cp ralph/.state/plans/%s ralph/plan.jsonl", specfile.SetAside(old.File, seq)),
+	}
 }

@@ -1,6 +1,8 @@
 package specfile
 
 import (
+	"cmp"
+	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -55,4 +57,11 @@ func BranchName(name string) string {
 		return "ralph/spec"
 	}
 	return name
+}
+
+// SetAside names the file of a plan that made room for another one: by its spec, and by the number of the
+// fact that began the other one. A shell takes the name as it is.
+func SetAside(file string, seq int64) string {
+	name := BranchName(cmp.Or(strings.TrimSuffix(file, ".md"), "no-spec"))
+	return fmt.Sprintf("%s-%d.jsonl", strings.ReplaceAll(name, "/", "_"), seq)
 }

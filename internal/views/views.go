@@ -16,6 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/regular"
+	"github.com/ralph-loop/ralph/internal/specfile"
 )
 
 // ViewError says that facts were recorded, and that a file made from them could not be
@@ -63,7 +64,7 @@ func (v *Views) Init(opt Options) {
 }
 
 // touched says which views facts show in.
-type touched struct{ inbox, plan, planSoon, planStarted, session, sessionSoon, services bool }
+type touched struct{ inbox, plan, planSoon, session, sessionSoon, services bool }
 
 func touches(facts []ralph.Fact) touched {
 	var t touched
@@ -74,7 +75,7 @@ func touches(facts []ralph.Fact) touched {
 		case ralph.JobStarted, ralph.JobEnded:
 			t.inbox, t.plan, t.session = true, true, true
 		case ralph.PlanStarted:
-			t.plan, t.planStarted = true, true
+			t.plan = true
 		case ralph.PlanOrdered, ralph.TaskEdited, ralph.TaskRemoved, ralph.TaskRejected,
 			ralph.RejectAdded, ralph.IssueAdded, ralph.IssueRemoved, ralph.TaskRetried, ralph.TaskRolledBack, ralph.TaskExtended:
 			t.plan = true
@@ -145,8 +146,8 @@ func (v *Views) Write(s *ralph.State, facts []ralph.Fact) (later bool, err error
 	if err := v.writeSteps(s, facts, t, later); err != nil {
 		return false, err
 	}
-	if t.planStarted {
-		err = v.setAside(s)
+	if i := slices.IndexFunc(facts, func(f ralph.Fact) bool { _, ok := f.(ralph.PlanStarted); return ok }); i >= 0 {
+		err = v.setAside(s, s.Seq-int64(len(facts)-1-i))
 	}
 	return later, err
 }
@@ -334,15 +335,15 @@ func (v *Views) renderPlan(s *ralph.State) string {
 }
 
 // setAside keeps a plan that has to make room for another spec's, while it has
-// work left. The journal has it too; the file is for people.
-func (v *Views) setAside(s *ralph.State) error {
+// work left. The journal has it too; the file is for people, who copy it over plan.jsonl to have it
+// back: the line at its end tells it from the plan of before that a git put back.
+func (v *Views) setAside(s *ralph.State, seq int64) error {
 	old := s.Aside
 	if old == nil || old.Unfinished() == 0 || old.File == s.Plan.File {
 		return nil
 	}
-	name := fmt.Sprintf("%s-%d.jsonl", strings.NewReplacer("/", "_").Replace(strings.TrimSuffix(old.File, ".md")), s.Seq)
-	path := filepath.Join(v.root, StateDir, "plans", name)
-	_, err := WriteAtomic(path, []byte(v.renderPlan(&ralph.State{Plan: *old})), 0o600, false)
+	path := filepath.Join(v.root, StateDir, "plans", specfile.SetAside(old.File, seq))
+	_, err := WriteAtomic(path, []byte(v.renderPlan(&ralph.State{Plan: *old})+"\n"), 0o600, false)
 	return err
 }
 
