@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -374,14 +375,32 @@ func (r *Repo) linksIn(ctx context.Context, file string) (inside, loose []string
 	return inside, loose, nil
 }
 
-// NotInHead are those of the paths that the commit of HEAD has not.
-func (r *Repo) NotInHead(ctx context.Context, paths []string) ([]string, error) {
+// WorkFrom says at which commit the work here began; "" is that of HEAD. A repository inside that the commit has not
+// is of the work, also where an agent has committed a link to it.
+func (r *Repo) WorkFrom(base string) { r.from = base }
+
+// newLinks are those of the paths that were no repository inside when the work began.
+func (r *Repo) newLinks(ctx context.Context, paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := r.Run(ctx, Call{Args: append([]string{"ls-tree", "-z", "--name-only", "--full-tree", "HEAD", "--"}, paths...)})
+	out, err := r.Run(ctx, Call{Args: append([]string{"ls-tree", "-z", "--name-only", "--full-tree", cmp.Or(r.from, "HEAD"), "--"}, paths...)})
+	if err != nil && r.from != "" { // the history was rewritten, and git has forgotten it
+		r.from = ""
+		return r.newLinks(ctx, paths)
+	}
 	there := strings.Split(out, "\x00")
 	return slices.DeleteFunc(paths, func(name string) bool { return slices.Contains(there, name) }), err
+}
+
+// NewLinks are the repositories inside that the private index names and that are of the work, or were and
+// are mere files now.
+func (r *Repo) NewLinks(ctx context.Context) ([]string, error) {
+	inside, loose, err := r.linksIn(ctx, r.PrivateIndex())
+	if err != nil {
+		return nil, err
+	}
+	return r.newLinks(ctx, append(inside, loose...))
 }
 
 // Unborn are the repositories inside without a commit that the newest look at all files met.
@@ -394,7 +413,7 @@ var unbornRepo = lazyregexp.New(`(?m)^error: '(.+)/' does not have a commit chec
 func (r *Repo) Add(ctx context.Context, c Call, pathspecs []string) error {
 	links, loose, err := r.linksIn(ctx, c.Index)
 	if err == nil {
-		loose, err = r.NotInHead(ctx, loose)
+		loose, err = r.newLinks(ctx, loose)
 	}
 	if err == nil && len(loose) > 0 { // git would keep the link, and none of the files
 		drop := c

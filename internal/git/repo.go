@@ -62,6 +62,7 @@ type Repo struct {
 	index private
 	files unchanged.Tree // as they were when git last added them to the private index
 	past  []string       // repositories inside without a commit, past which that went
+	from  string         // the commit at which the work here began; "": HEAD's
 	line  lineage
 	at    EnteredPlace // of a worktree of ours
 

@@ -23,8 +23,8 @@ type Trees interface {
 	Commit(ctx context.Context, in CommitInput) (ralph.Committed, error)
 	Shelve(ctx context.Context, in ShelveInput) (ralph.Shelved, error)
 	// Inside lists what a commit would leave out: files that are changed inside submodules and committed
-	// nowhere, and repositories inside that are no submodules.
-	Inside(ctx context.Context) (files, nested []string, err error)
+	// nowhere, and repositories inside that are no submodules and that base, "" for HEAD, has not.
+	Inside(ctx context.Context, base string) (files, nested []string, err error)
 }
 
 // CommitInput is a commit to make. Trailer proves, after a crash, that it was made.

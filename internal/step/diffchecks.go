@@ -105,7 +105,11 @@ func unproven(ran *ralph.ChecksRan) {
 // worktree, or stay behind unseen. What was so before the work began is not its.
 func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, trees Trees) ([]ralph.CheckResult, error) {
 	begin := x.Now()
-	files, nested, err := trees.Inside(ctx)
+	base := t.Run.Worktree.Base
+	if t.Run.Worktree.Dir == "" {
+		base = s.Job.Base
+	}
+	files, nested, err := trees.Inside(ctx, base)
 	if t.Run.Worktree.Dir == "" {
 		before := func(f string) bool { return slices.Contains(s.Job.Inside, f) }
 		files, nested = slices.DeleteFunc(files, before), slices.DeleteFunc(nested, before)

@@ -60,7 +60,9 @@ type changed struct {
 	patch string
 }
 
-func (*changed) Inside(context.Context) (files, nested []string, err error) { return nil, nil, nil }
+func (*changed) Inside(context.Context, string) (files, nested []string, err error) {
+	return nil, nil, nil
+}
 
 func (c *changed) Snapshot(context.Context) (tree, head string, err error) {
 	return c.tree, "head", nil

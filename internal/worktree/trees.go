@@ -41,7 +41,7 @@ func (t *Trees) Start(ctx context.Context) (ralph.Prepared, error) {
 	if err != nil {
 		return ralph.Prepared{}, err
 	}
-	inside, nested, err := t.Inside(ctx)
+	inside, nested, err := t.Inside(ctx, "")
 	inside = append(inside, nested...)
 	return ralph.Prepared{Head: head.Commit, Branch: head.Branch, Tree: tree, Inside: inside, Clean: len(dirty)+len(inside) == 0}, err
 }
@@ -75,7 +75,8 @@ func (t *Trees) Patch(ctx context.Context, from, to string, most int64) ([]byte,
 	return diff.Patch(ctx, t.Repo, from, to, most)
 }
 
-func (t *Trees) Inside(ctx context.Context) (files, nested []string, err error) {
+func (t *Trees) Inside(ctx context.Context, base string) (files, nested []string, err error) {
+	t.Repo.WorkFrom(base)
 	if files, err = worktrees.Inside(ctx, t.Repo); err == nil {
 		nested, err = worktrees.Nested(ctx, t.Repo)
 	}
@@ -83,6 +84,7 @@ func (t *Trees) Inside(ctx context.Context) (files, nested []string, err error) 
 }
 
 func (t *Trees) Commit(ctx context.Context, in step.CommitInput) (ralph.Committed, error) {
+	t.Repo.WorkFrom(in.Base)
 	if err := worktrees.Publish(ctx, t.Repo); err != nil {
 		return ralph.Committed{}, err
 	}

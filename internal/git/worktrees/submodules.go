@@ -218,10 +218,10 @@ func publishTo(ctx context.Context, r *git.Repo, source func(moduleLink) string)
 	return nil
 }
 
-// Nested returns the repositories in the work tree that are neither submodules nor in the commit of HEAD,
-// by the newest look at all files: a commit here would have none of their files.
+// Nested returns the repositories in the work tree that are neither submodules nor in the commit at which
+// the work began (git.Repo.WorkFrom), by the newest look at all files: a commit here would have none of their files.
 func Nested(ctx context.Context, r *git.Repo) ([]string, error) {
-	links, err := r.LinksIn(ctx, r.PrivateIndex())
+	links, err := r.NewLinks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -234,8 +234,7 @@ func Nested(ctx context.Context, r *git.Repo) ([]string, error) {
 			return slices.ContainsFunc(modules, func(l moduleLink) bool { return l.path == path })
 		})
 	}
-	links, err = r.NotInHead(ctx, links)
-	return append(links, r.Unborn()...), err
+	return append(links, r.Unborn()...), nil
 }
 
 // Inside returns the files that are changed inside submodules and that no commit of
