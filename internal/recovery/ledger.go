@@ -137,6 +137,9 @@ func (l *ledger) add(e ralph.Event, s *ralph.State) {
 
 func (l *ledger) saved(list []ralph.Saved, task ralph.TaskID, at time.Time) {
 	for _, s := range list {
+		if s.Ref == "" { // a folder that was moved aside is none of git's
+			continue
+		}
 		l.refs[s.Ref] = noted{task: task, what: s.What, at: at, kind: worktrees.KeptRecovery, hash: s.Commit}
 	}
 }

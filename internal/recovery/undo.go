@@ -51,7 +51,11 @@ func (u *Undo) Said() []string {
 		lines = append(lines, u.words)
 	}
 	for _, saved := range u.saved {
-		lines = append(lines, fmt.Sprintf("kept: %s (%s)", saved.Ref, saved.What))
+		line := "kept: " + saved.What
+		if saved.Ref != "" {
+			line = fmt.Sprintf("kept: %s (%s)", saved.Ref, saved.What)
+		}
+		lines = append(lines, line)
 	}
 	return append(lines, u.left...)
 }

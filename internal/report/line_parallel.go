@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -411,7 +412,7 @@ func refsOf(saved []ralph.Saved) string {
 	if len(saved) == 0 {
 		return "gone"
 	}
-	return saved[0].Ref
+	return cmp.Or(saved[0].Ref, saved[0].What)
 }
 
 // landed: tasks is how many came with it, 0 when nobody counted.
@@ -502,9 +503,29 @@ func saved(id ralph.TaskID, list []ralph.Saved) []string {
 		if id != "" {
 			who = string(id) + ": "
 		}
-		out = append(out, fmt.Sprintf("SAVED: %s%s at %s ([[recovery]])", who, OneLine(x.What), x.Ref))
+		line := "SAVED: " + who + OneLine(SavedWords(x))
+		if x.Ref != "" {
+			line += " ([[recovery]])"
+		}
+		out = append(out, line)
 	}
 	return out
+}
+
+// SavedWords say what was saved, and where it lies. A folder that was moved says so itself: it is none of git's.
+func SavedWords(x ralph.Saved) string {
+	if x.Ref == "" {
+		return x.What
+	}
+	return x.What + " at " + x.Ref
+}
+
+// PutAway are SavedWords with the command that shows what git has.
+func PutAway(x ralph.Saved) string {
+	if x.Ref == "" {
+		return x.What
+	}
+	return x.What + ": " + x.Ref + " (`[[recovery list]]`)"
 }
 
 // weakened is the line of tests that a task's work takes away. Whether they hold its merge

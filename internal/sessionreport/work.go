@@ -186,7 +186,7 @@ func (d *draft) prepared(f ralph.Prepared, at time.Time) {
 
 func (d *draft) savedWork(r *row, list []ralph.Saved, at time.Time) {
 	for _, x := range list {
-		r.note(at, "", fmt.Sprintf("saved %s at %s", x.What, x.Ref))
+		r.note(at, "", "saved "+report.SavedWords(x))
 	}
 }
 

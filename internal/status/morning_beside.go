@@ -24,7 +24,7 @@ func (n *Night) besides(e ralph.Event, s *ralph.State) {
 	}
 	keep := func(task ralph.TaskID, list []ralph.Saved) {
 		for _, x := range list {
-			say("saved", task, "put away: %s: %s (`[[recovery list]]`)", x.What, x.Ref)
+			say("saved", task, "put away: %s", report.PutAway(x))
 		}
 	}
 	switch f := e.Fact.(type) {
