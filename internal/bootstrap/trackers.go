@@ -13,7 +13,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy/breaker"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/specfile"
-	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/specs"
 	"github.com/ralph-loop/ralph/internal/tracker"
 	"github.com/ralph-loop/ralph/internal/tracker/ado"
 	"github.com/ralph-loop/ralph/internal/tracker/github"
@@ -188,7 +188,7 @@ func mapping(labels, states, fields map[string]string, field func(string) string
 
 // Items are the items that the head of a spec names.
 func (t Trackers) Items(spec string) []string {
-	text, err := step.ReadSpec(t.Root, spec)
+	text, err := specs.Read(t.Root, spec)
 	if err != nil {
 		return nil // it may be gone by now
 	}

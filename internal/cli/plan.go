@@ -9,7 +9,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/session"
-	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/specs"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -103,7 +103,7 @@ func planFromChecklist(cmd *cobra.Command, env workspace.Env, file string) error
 	if err != nil {
 		return err
 	}
-	text, err := step.ReadSpec(root, file)
+	text, err := specs.Read(root, file)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/prompt"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/specs"
 	"github.com/ralph-loop/ralph/internal/thread"
 )
 
@@ -115,6 +116,7 @@ type Executor struct {
 
 	prompts prompt.Renderer
 	results results
+	specs   specs.Kept
 	merge   sync.Mutex // held by whoever uses the merge worktree
 	base    struct {
 		sync.Mutex // held while a baseline is found out
@@ -143,7 +145,12 @@ func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 	var facts []ralph.Fact
 	err := x.diskSpace()
 	if err == nil {
-		facts, err = x.do(ctx, s, id, step)
+		note := x.specs.Look(x.Root, s.Inbox)
+		if facts, err = x.do(ctx, s, id, step); err == nil {
+			if note += x.specs.Look(x.Root, s.Inbox); note != "" {
+				facts = append(facts, ralph.Noted{Text: note})
+			}
+		}
 	}
 	if err == nil {
 		err = x.noSpace(facts)
@@ -208,7 +215,7 @@ func (x *Executor) prepare(ctx context.Context, s *ralph.State, t *ralph.Task) (
 	if x.Config.Isolated && t.TakesSlot() {
 		return x.prepareTask(ctx, s, t)
 	}
-	spec, err := x.readSpec(s.Job.File)
+	spec, err := x.specs.Read(x.Root, s.Job.File)
 	if err != nil {
 		return []ralph.Fact{ralph.Prepared{Task: t.ID, Error: err.Error()}}, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 // work is what was recorded of the work on the job.
 func (x *Executor) work(s *ralph.State) specdoc.Work {
-	spec, err := x.readSpec(s.Job.File)
+	spec, err := x.specs.Read(x.Root, s.Job.File)
 	if err != nil {
 		spec = "" // somebody took it away meanwhile: what came of it is told all the same
 	}

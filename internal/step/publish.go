@@ -19,7 +19,7 @@ type Publishing interface {
 // publish pushes the branch of the job. That it does not work is an outcome: it is tried again.
 func (x *Executor) publish(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Publish) ([]ralph.Fact, error) {
 	begin := x.Now()
-	spec, _ := x.readSpec(s.Job.File) // somebody may have taken it away: what came of it is told all the same
+	spec, _ := x.specs.Read(x.Root, s.Job.File) // somebody may have taken it away: what came of it is told all the same
 	f, err := x.Publishing.Publish(ctx, s, spec, step)
 	if err != nil {
 		return nil, err

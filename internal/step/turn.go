@@ -34,7 +34,7 @@ func (x *Executor) turn(ctx context.Context, s *ralph.State, t *ralph.Task, step
 	if !ok {
 		return nil, fmt.Errorf("agent %q is not configured any more", step.Agent)
 	}
-	spec, err := x.readSpec(s.Job.File)
+	spec, err := x.specs.Read(x.Root, s.Job.File)
 	if err != nil {
 		return x.withoutSpec(s, t, step, err), nil
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/specfile"
-	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/specs"
 )
 
 // NewSpec makes a new file in ralph/specs; a name that is not given is made from the text.
@@ -19,8 +19,8 @@ func NewSpec(root, name string, text []byte) (string, error) {
 	switch {
 	case len(text) > specfile.MaxSize:
 		return "", &ralph.Refusal{Why: "the spec is larger than 1 MiB", Hint: "split it", Kind: ralph.ErrUsage}
-	case step.CheckSpec(text) != "":
-		return "", &ralph.Refusal{Why: "the spec " + step.CheckSpec(text), Kind: ralph.ErrUsage}
+	case specs.Check(text) != "":
+		return "", &ralph.Refusal{Why: "the spec " + specs.Check(text), Kind: ralph.ErrUsage}
 	}
 	if name == "" {
 		name = nameFrom(string(text))
@@ -49,17 +49,17 @@ func writeSpec(root, file string, text []byte) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	specs, err := os.OpenRoot(folder)
+	dir, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
 	}
-	defer specs.Close()
-	if dir := path.Dir(file); dir != "." {
-		if err := specs.MkdirAll(dir, 0o755); err != nil {
+	defer dir.Close()
+	if sub := path.Dir(file); sub != "." {
+		if err := dir.MkdirAll(sub, 0o755); err != nil {
 			return err
 		}
 	}
-	f, err := specs.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := dir.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

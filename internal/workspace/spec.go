@@ -11,7 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/labels"
 	"github.com/ralph-loop/ralph/internal/specfile"
-	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/specs"
 )
 
 // SpecThere checks that a spec named by a person can be queued or worked on, and
@@ -25,7 +25,7 @@ func SpecThere(env Env, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := step.ReadSpec(root, file)
+	text, err := specs.Read(root, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &ralph.Refusal{Why: fmt.Sprintf("ralph/specs/%s does not exist", file), Hint: "write the spec there first" + nearSpecs(root), Kind: ralph.ErrUsage}
 	} else if err != nil {
@@ -67,7 +67,7 @@ func SpecLabels(root, file string) []string {
 	if file == "" {
 		return nil
 	}
-	text, err := step.ReadSpec(root, file)
+	text, err := specs.Read(root, file)
 	if err != nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func SpecLabels(root, file string) []string {
 }
 
 // ReadSpec reads a spec of ralph/specs.
-func ReadSpec(root, file string) (string, error) { return step.ReadSpec(root, file) }
+func ReadSpec(root, file string) (string, error) { return specs.Read(root, file) }
 
 // nearSpecs names the specs that are there, for a mistyped name.
 func nearSpecs(root string) string {

@@ -1,9 +1,9 @@
-package step
+package specs
 
 import "testing"
 
 // R-M6: what is no text that an agent can read is no spec, and the words say what to do.
-func TestCheckSpec(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
 		{"text", "# Grün\n\nÄpfel, 日本\n", ""},
@@ -17,7 +17,7 @@ func TestCheckSpec(t *testing.T) {
 		{"cut in a character", "# Gr\xc3", "is not UTF-8 (line 1, byte 0xC3): save it as UTF-8, for instance with iconv -f LATIN1 -t UTF-8"},
 		{"UTF-16", "\xff\xfe#\x00", "is UTF-16: save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"},
 	} {
-		if got := CheckSpec([]byte(tt.text)); got != tt.want {
+		if got := Check([]byte(tt.text)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
