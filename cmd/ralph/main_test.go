@@ -76,14 +76,14 @@ func scriptParams(t *testing.T, files []string, work string) testscript.Params {
 			"ralph": cmdRalph,
 			"repo":  cmdRepo, "exits": cmdExits, "waitfile": cmdWaitFile, "waitgone": cmdWaitGone,
 			"signal": cmdSignal, "json": cmdJSON, "let": cmdLet, "ago": cmdAgo, "expand": cmdExpand, "same": cmdSame,
-			"http": cmdHTTP, "webhook": cmdWebhook, "model": cmdModel, "answering": cmdAnswering, "hub": cmdHub(t),
+			"http": cmdHTTP, "crawl": cmdCrawl, "webhook": cmdWebhook, "model": cmdModel, "answering": cmdAnswering, "hub": cmdHub(t),
 		},
 	}
 }
 
 // several is what a script has in it whose ralph does several things at a time: more than one
 // slot or thread, a dashboard with its readers, a person's signal that comes in between.
-var several = regexp.MustCompile(`(?m)\bralph (.* )?(serve|demo --parallel|autopilot .*--parallel|auto .*--threads)\b|^http |^signal SIGINT|\bparallel=[2-9]`)
+var several = regexp.MustCompile(`(?m)\bralph (.* )?(serve|demo --parallel|autopilot .*--parallel|auto .*--threads)\b|^(http|crawl) |^signal SIGINT|\bparallel=[2-9]`)
 
 // chosen are the scripts of a folder; under the race detector those with several. One agent
 // after the other is one goroutine after the other, and a program built for the detector

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
@@ -75,6 +76,32 @@ func (x *Server) lookFor(ctx context.Context, address string, now *watch.Look) (
 	}
 	return l, nil
 }
+
+// asLast is the address of a task that is in no list any more, a stage that has ended or the task of
+// a spec that is done, as it was last: receipts, sessions and the log go on leading there. "" for others.
+func (x *Server) asLast(ctx context.Context, u *url.URL, l *watch.Look) string {
+	id, ofTask := strings.CutPrefix(u.Path, "/task/")
+	if !ofTask || id == "" || l.State.Task(ralph.TaskID(id)) != nil {
+		return ""
+	}
+	seen := x.index.Seen(ralph.TaskID(id))
+	if seen == 0 && !x.index.Progress().Caught { // somebody opens a link that was kept, and nothing has been read yet
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		x.index.Start()
+		_ = x.index.Reach(ctx, max(l.Newest, l.State.Seq)) // that it was late, or why, is in its progress
+		seen = x.index.Seen(ralph.TaskID(id))
+	}
+	if seen == 0 || seen >= l.State.Seq {
+		return ""
+	}
+	q := u.Query()
+	q.Set(atParam, strconv.FormatInt(seen, 10))
+	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+}
+
+// patience is how long somebody waits for the history of a task that is in no list any more.
+const patience = 5 * time.Second
 
 // asThen is the dashboard as pages of the past ask it: with a journal that ends where they
 // are, with memories of its own, and without what only knows the present.

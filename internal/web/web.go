@@ -232,6 +232,10 @@ func (x *Server) show(w http.ResponseWriter, r *http.Request) {
 	var page view.Page
 	l, err := x.lookFor(r.Context(), r.URL.RequestURI(), now)
 	if err == nil {
+		if last := x.asLast(r.Context(), r.URL, l); last != "" {
+			http.Redirect(w, r, last, http.StatusSeeOther)
+			return
+		}
 		page, err = x.page(r.Context(), r.URL.RequestURI(), l)
 	} else {
 		l = now

@@ -20,6 +20,7 @@ type projection struct {
 
 	sessions []*Session
 	tasks    map[ralph.TaskID]*Task
+	seen     map[ralph.TaskID]int64 // the newest fact about a task or a stage after which it was still there
 	days     []*Day
 	busy     map[ralph.TaskID]bool // at work in a slot, or in place
 	since    time.Time             // busy is counted up to here
@@ -28,7 +29,7 @@ type projection struct {
 }
 
 func newFold(zone *time.Location) *projection {
-	f := &projection{zone: zone, edges: Edges(), state: &ralph.State{}, tasks: map[ralph.TaskID]*Task{}, busy: map[ralph.TaskID]bool{}}
+	f := &projection{zone: zone, edges: Edges(), state: &ralph.State{}, tasks: map[ralph.TaskID]*Task{}, seen: map[ralph.TaskID]int64{}, busy: map[ralph.TaskID]bool{}}
 	f.tell = newTeller(&report.Log{})
 	f.marks.gap = firstGap
 	f.lines.most, f.decided.most = maxLines, maxDecided
@@ -233,6 +234,9 @@ func (f *projection) concerned(e ralph.Event) {
 	for _, id := range report.ConcernedBy(e, f.state) {
 		t := f.tasks[id]
 		now := f.state.Task(id)
+		if now != nil {
+			f.seen[id] = e.Seq
+		}
 		if t == nil {
 			if now == nil || !now.TakesSlot() && !inPlace(now) {
 				continue // merging and landing are told with their tasks

@@ -177,6 +177,14 @@ func (x *Index) Task(id ralph.TaskID) (first, last int64, ok bool) {
 	return t.First, t.Last, true
 }
 
+// Seen is the newest fact about a task or a stage after which it was still there, also of
+// one that no list has any more; 0 for none.
+func (x *Index) Seen(id ralph.TaskID) int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.fold.seen[id]
+}
+
 // Sessions are all sessions, the newest first, without their series.
 func (x *Index) Sessions() []Session {
 	x.mu.Lock()
