@@ -5,10 +5,13 @@
   const dialog = document.getElementById("dialog");
   const rows = () => [...document.querySelectorAll("main [data-row]")].filter((r) => r.checkVisibility());
   const selected = () => document.querySelector('[data-row][aria-current="true"]');
+  const mark = (row) => {
+    for (const r of document.querySelectorAll("[data-row][aria-current]")) if (r !== row) r.removeAttribute("aria-current");
+    row?.setAttribute("aria-current", "true");
+  };
   const select = (row) => {
-    for (const r of document.querySelectorAll("[data-row][aria-current]")) r.removeAttribute("aria-current");
+    mark(row);
     if (!row) return;
-    row.setAttribute("aria-current", "true");
     if (row.tabIndex < 0) row.tabIndex = -1;
     row.focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
@@ -33,6 +36,12 @@
     }
     if (!el.disabled) el.click();
   };
+
+  // The row where a person is, by Tab or the mouse, is the one that keys act on.
+  for (const event of ["focusin", "click"]) document.addEventListener(event, (e) => {
+    const row = e.target.closest?.("main [data-row]");
+    if (row) mark(row);
+  });
 
   // What a key does: in the selected row first, then what belongs to the whole page. A key
   // that only rows have selects the first of them, so that it never acts unseen.
