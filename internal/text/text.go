@@ -117,6 +117,19 @@ func Few(list []string, most int, between string) string {
 	return strings.Join(list, between)
 }
 
+// Sentence writes a cause, which is made to stand after a colon, as it stands alone: with a capital
+// letter. What begins with a path, a command, a setting or an id stays, as such is what people type.
+func Sentence(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	word = strings.TrimRight(word, ",.:;?!")
+	other := func(r rune) bool { return r != '\'' && (r == utf8.RuneError || !unicode.IsLower(r)) }
+	if word == "" || word == "ralph" || word == "git" || strings.ContainsFunc(word, other) {
+		return s
+	}
+	first, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[n:]
+}
+
 // Indent moves every line two columns in.
 func Indent(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") }
 

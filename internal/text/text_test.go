@@ -128,3 +128,18 @@ func TestHasAnyFold(t *testing.T) {
 		}
 	})
 }
+
+// A cause that stands alone begins with a capital letter; paths, commands and ids stay what they are.
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "", "x": "X", "there is no fact \"9\"": "There is no fact \"9\"", "ärger": "Ärger", "refused: no": "Refused: no", "it's so": "It's so", "Now": "Now",
+		"/log shows each with its number": "/log shows each with its number", "ralph/config.yaml cannot be read": "ralph/config.yaml cannot be read", "`ralph serve` prints one": "`ralph serve` prints one",
+		"ralph serve prints one": "ralph serve prints one", "git ended with 1": "git ended with 1", "t-1a2b is done": "t-1a2b is done", "t-abcd is done": "t-abcd is done", "web.addr is wrong": "web.addr is wrong",
+		"web.json was broken": "web.json was broken", "--addr is missing": "--addr is missing", "17 tasks": "17 tasks", "\xff": "\xff",
+	} {
+		if got := text.Sentence(in); got != want {
+			t.Errorf("Sentence(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

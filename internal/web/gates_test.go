@@ -196,7 +196,7 @@ func TestGatePages(t *testing.T) {
 		}
 	}
 	hasNone(t, "g-oper", pageOf(t, x, "/gate/g-oper", http.StatusOK), `name="always"`)
-	hasAll(t, "an unknown gate", pageOf(t, x, "/gate/g-none", http.StatusNotFound), "there is no gate g-none")
+	hasAll(t, "an unknown gate", pageOf(t, x, "/gate/g-none", http.StatusNotFound), "There is no gate g-none")
 }
 
 // B-013, C-039, E-078: an answer from the page is recorded, may become a rule, and the page

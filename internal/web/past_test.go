@@ -122,7 +122,7 @@ func TestAddressesOfThePast(t *testing.T) {
 		t.Error("settings are no function of the state")
 	}
 	for _, bad := range []string{"0", "-1", "x", fmt.Sprint(p.state.Seq + 1), "99999999999999999999"} {
-		if w := lookAt(x, "/?at="+bad); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "there is no fact") {
+		if w := lookAt(x, "/?at="+bad); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "<p>There is no fact") || !strings.Contains(w.Body.String(), ">/log shows each") {
 			t.Errorf("at=%s: %d", bad, w.Code)
 		}
 	}

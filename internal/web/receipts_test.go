@@ -168,6 +168,6 @@ func TestReplayPage(t *testing.T) {
 		if w := get(x, "/replay/s-none"); w.Code != http.StatusOK {
 			err = w.Body.String()
 		}
-		return err, strings.Contains(err, "no session s-none")
+		return err, strings.Contains(err, "No session s-none")
 	})
 }

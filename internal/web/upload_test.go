@@ -29,11 +29,11 @@ func TestUpload(t *testing.T) {
 		{"a.md", "other.md", "# A", "", "other.md: # A", http.StatusSeeOther},
 		{"a.exe", "", "# A", "", "is no name of a spec", http.StatusUnprocessableEntity},
 		{".md", "", "# A", "", "is no name of a spec", http.StatusUnprocessableEntity},
-		{"a.md", "", "", "", "the file is empty", http.StatusUnprocessableEntity},
+		{"a.md", "", "", "", "The file is empty", http.StatusUnprocessableEntity},
 		{"a.md", "", "\xff\xfe#", "", "is no text", http.StatusUnprocessableEntity},
 		{"a.md", "", "a\x00b", "", "is no text", http.StatusUnprocessableEntity},
 		{"a.md", "", strings.Repeat("x", 1<<20+1), "", "larger than 1 MiB", http.StatusUnprocessableEntity},
-		{"a.md", "", "# A", "# B", "a text and a file", http.StatusUnprocessableEntity},
+		{"a.md", "", "# A", "# B", "A text and a file", http.StatusUnprocessableEntity},
 	} {
 		a, x := openActed(t)
 		var b bytes.Buffer

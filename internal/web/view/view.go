@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/screen/page"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // Page is what stands in the frame.
@@ -178,7 +179,7 @@ func Failed(err error) Page {
 	if errors.As(err, &refusal) {
 		why, hint = refusal.Why, refusal.Hint
 	}
-	return Page{Title: "That did not work", Sections: []Section{{ID: "failed", Body: failed(why, hint)}}}
+	return Page{Title: "That did not work", Sections: []Section{{ID: "failed", Body: failed(text.Sentence(why), text.Sentence(hint))}}}
 }
 
 // stamp is a time as machines read it.
