@@ -287,19 +287,14 @@ func (m *Morning) finish(nothing bool) {
 // sentence is the whole in one sentence.
 func (m *Morning) sentence() string {
 	f := m.Figures
-	var parts []string
-	switch {
-	case f.Specs > 0 && f.Tasks > 0:
-		parts = append(parts, fmt.Sprintf("%s and %s landed", text.Count(f.Specs, "spec"), text.Count(f.Tasks, "task")))
-	case f.Tasks > 0:
-		parts = append(parts, text.Count(f.Tasks, "task")+" landed")
-	case f.Specs > 0:
-		parts = append(parts, text.Count(f.Specs, "spec")+" landed")
-	default:
-		parts = append(parts, "nothing landed")
+	landed := slices.DeleteFunc([]string{text.Count(f.Specs, "spec"), text.Count(f.Tasks, "task")}, func(s string) bool { return strings.HasPrefix(s, "0 ") })
+	parts := []string{cmp.Or(strings.Join(landed, " and "), "nothing") + " landed"}
+	over := slices.DeleteFunc(slices.Clone(m.Needs), func(n MorningNeed) bool { return n.Kind != "failed" })
+	if n := f.Needs - len(over); n > 0 { // as many as every other list of what needs a person has
+		parts = append(parts, text.Plural(n, "waits for you", "wait for you"))
 	}
-	if f.Needs > 0 {
-		parts = append(parts, text.Plural(f.Needs, "waits for you", "wait for you"))
+	if len(over) > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed or blocked", len(over)))
 	}
 	if f.Still > 0 {
 		words := fmt.Sprintf("%d stood still", f.Still)

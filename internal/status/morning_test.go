@@ -162,3 +162,26 @@ func TestMorningOfFailedSpecs(t *testing.T) {
 		t.Errorf("specs that need a person: %q, want %q", got, want)
 	}
 }
+
+// The sentence says that something waits for somebody of as much as `ralph status`, the screens and
+// `ralph gates` list below it; what failed or is blocked is told as that.
+func TestMorningCountsWhatWaitsAsOthersDo(t *testing.T) {
+	t.Parallel()
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-1", Name: "one"}, ralph.Task{ID: "t-2", Name: "two"}, ralph.Task{ID: "t-3", Name: "three"})
+	for _, id := range []ralph.TaskID{"t-1", "t-2"} {
+		x.Start(id, 1)
+		x.End(id, ralph.TaskBlocked, "B-065", "no account", false)
+	}
+	if m := x.Morning(x.Now.Add(-time.Hour)); !strings.Contains(m.Line, "nothing landed, 2 failed or blocked, ") || strings.Contains(m.Line, "for you") {
+		t.Errorf("nothing waits: %s", m.Line)
+	}
+	x.Start("t-3", 1)
+	x.Add(ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalQuestion, Task: "t-3", Text: "which?"}})
+	if n := len(status.Needs(x.S, status.Engine{Alive: true}, x.Now)); n != 1 {
+		t.Fatalf("%d wait", n)
+	}
+	if m := x.Morning(x.Now.Add(-time.Hour)); !strings.Contains(m.Line, "nothing landed, 1 waits for you, 2 failed or blocked, ") {
+		t.Errorf("one waits: %s", m.Line)
+	}
+}

@@ -513,3 +513,19 @@ func TestPastSaysWhyItIsEmpty(t *testing.T) {
 	t.Parallel()
 	play(t, atWork(t), 80, 24).press("2", "j", "]", "]", "]", "t", ",").want("What agents said and changed is no fact", "esc leads back to now.")
 }
+
+// Done is what is done: a task that is blocked or out of time is counted as none that is, and a session
+// that was interrupted has not completed.
+func TestCountsOfThePlan(t *testing.T) {
+	t.Parallel()
+	r := atWork(t)
+	p := play(t, r, 120, 40)
+	p.want("Plan 1/5", "Step 3/5")
+	r.story.End("t-0002", ralph.TaskBlocked, "B-065", "no account", false)
+	r.story.Finish(ralph.ReasonInterrupted, "SIGINT")
+	r.alive = false
+	p = play(t, r, 120, 40)
+	p.want("Plan 1/5", "No engine runs", "ended: interrupted")
+	p.wantNot("Completed")
+	p.wantNot("Step")
+}

@@ -39,7 +39,10 @@ func (m *Model) title() string {
 		return "ralph"
 	}
 	stands := m.now.Standing()
-	words := "ralph " + stands.Status.Status
+	words := "ralph"
+	if m.now.State.Session.Live() {
+		words += " " + stands.Status.Status
+	}
 	if n := len(stands.Needs); n > 0 {
 		words = fmt.Sprintf("(%d) %s", n, words)
 	}

@@ -23,6 +23,9 @@ func Bar(l Look, columns int, decided bool) []draw.Line {
 	if x.Status == "waiting_user" {
 		words = "Waits for you"
 	}
+	if x.Status == "completed" {
+		words = "No engine runs"
+	}
 	if mode := cmp.Or(titled(string(stage.Autonomy)), titled(stage.Mode)); mode != "" && l.State.Session.Live() {
 		words = mode + " " + words
 	}
@@ -30,7 +33,7 @@ func Bar(l Look, columns int, decided bool) []draw.Line {
 	if l.Past {
 		first = draw.Of(draw.Warn|draw.Bold, " AS IT WAS "+l.Now.Local().Format("Jan 2 15:04:05")).Add(draw.Dim, "  "+words)
 	}
-	if x.TotalSteps > 0 {
+	if x.TotalSteps > 0 && l.State.Session.Live() {
 		at := min(x.TotalSteps, x.CompletedSteps+x.FailedSteps+len(x.SkippedSteps)+1)
 		first = first.Add(draw.Plain, fmt.Sprintf("  Step %d/%d", at, x.TotalSteps))
 	}

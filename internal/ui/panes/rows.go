@@ -425,8 +425,8 @@ func (t Tab) Counts(l Look) string {
 			return fmt.Sprint(n)
 		}
 	case TabPlan:
-		if n := len(l.State.Plan.Tasks); n > 0 {
-			return fmt.Sprintf("%d/%d", n-l.State.Plan.Unfinished(), n)
+		if x := l.Standing().Status; x.TotalSteps > 0 {
+			return fmt.Sprintf("%d/%d", x.CompletedSteps, x.TotalSteps)
 		}
 	case TabNeeds:
 		if n := len(l.Standing().Needs); n > 0 {
