@@ -57,8 +57,11 @@ type Kept struct {
 	told bool
 }
 
-// mostKept bounds how many of those that wait are looked at each time.
-const mostKept = 500
+// maxKept bounds how many of those that wait are looked at each time, maxKeptBytes what is kept of them all.
+const (
+	maxKept      = 500
+	maxKeptBytes = 16 << 20
+)
 
 // Read reads a spec, or says what it said before its folder was lost. A plan that people made may
 // have no spec at all.
@@ -96,7 +99,10 @@ func (k *Kept) Look(root string, inbox []*ralph.Spec) (note string) {
 	if k.told = false; k.text == nil {
 		k.text, k.seen = map[string]string{}, map[string]fs.FileInfo{}
 	}
-	left := mostKept
+	left, room := maxKept, maxKeptBytes
+	for _, text := range k.text {
+		room -= len(text)
+	}
 	for _, q := range inbox {
 		if q.Status != ralph.SpecPending && q.Status != ralph.SpecActive {
 			continue
@@ -108,8 +114,9 @@ func (k *Kept) Look(root string, inbox []*ralph.Spec) (note string) {
 		if was := k.seen[q.File]; err != nil || was != nil && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
 			continue
 		}
-		if text, err := Read(root, q.File); err == nil {
+		if text, err := Read(root, q.File); err == nil && len(text) <= room {
 			k.text[q.File], k.seen[q.File] = text, info
+			room -= len(text)
 		}
 	}
 	return ""
