@@ -85,11 +85,11 @@ func (x *Server) asLast(ctx context.Context, u *url.URL, l *watch.Look) string {
 		return ""
 	}
 	seen := x.index.Seen(ralph.TaskID(id))
-	if seen == 0 && !x.index.Progress().Caught { // somebody opens a link that was kept, and nothing has been read yet
+	if seen == 0 { // somebody opens a link that was kept, and not all has been read yet
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		x.index.Start()
-		_ = x.index.Reach(ctx, max(l.Newest, l.State.Seq)) // that it was late, or why, is in its progress
+		_ = x.index.Catch(ctx) // that it was late, or why, is in its progress
 		seen = x.index.Seen(ralph.TaskID(id))
 	}
 	if seen == 0 || seen >= l.State.Seq {

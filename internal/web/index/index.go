@@ -149,11 +149,21 @@ func (x *Index) Progress() Progress {
 // Reach returns when the index has folded the fact with seq, when it cannot any more, or
 // with ctx.
 func (x *Index) Reach(ctx context.Context, seq int64) error {
+	return x.until(ctx, func() bool { return x.fold.state.Seq >= seq })
+}
+
+// Catch returns when the index has read all there was at least once, when it cannot, or with ctx.
+func (x *Index) Catch(ctx context.Context) error {
+	return x.until(ctx, func() bool { return x.caught })
+}
+
+// until waits for a fact about the index, which is asked for with mu held.
+func (x *Index) until(ctx context.Context, fact func() bool) error {
 	for {
 		x.mu.Lock()
-		at, err, moved := x.fold.state.Seq, x.err, x.moved
+		is, err, moved := fact(), x.err, x.moved
 		x.mu.Unlock()
-		if at >= seq || err != nil {
+		if is || err != nil {
 			return err
 		}
 		select {
