@@ -153,12 +153,12 @@ func (s *State) withdrawn(at time.Time) {
 }
 
 // standAtStart ends what stood still before an engine starts; a session that nobody ended
-// was cut with its last fact.
+// was cut when its engine was last heard of: facts of people came later.
 func (s *State) standAtStart(at time.Time) {
 	x := &s.Stood
 	if s.Session.Live() {
-		x.closeAll(s.At, "the engine died")
-		x.open(Still{Kind: StillCrash, From: s.At, To: at, Ended: "it was started again", Why: "the engine ended without a word: killed, crashed, or the machine went off"})
+		x.closeAll(s.LastHeard(), "the engine died")
+		x.open(Still{Kind: StillCrash, From: s.LastHeard(), To: at, Ended: "it was started again", Why: "the engine ended without a word: killed, crashed, or the machine went off"})
 	}
 	x.closeAll(at, "it was started again")
 	x.Own = nil

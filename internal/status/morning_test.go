@@ -93,6 +93,16 @@ func TestMorningTellsEachStandstill(t *testing.T) {
 			x.Pass(time.Hour)
 			x.Add(ralph.SessionStarted{ID: x.S.Session.ID, Mode: "autopilot", Resumed: true})
 		}, ralph.StillCrash, time.Hour, "started again"},
+		"a crash, and a person who did something before the next start": {func(x *storytest.Story) {
+			x.Start("t-1", 1)
+			x.Pass(40 * time.Minute)
+			x.By = "cli"
+			x.Add(ralph.TaskAdded{Task: ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}})
+			x.By = "engine"
+			x.Pass(20 * time.Minute)
+			x.Add(ralph.StepLost{Task: "t-1", Cause: ralph.LostCrash}) // said by the next start
+			x.Add(ralph.SessionStarted{ID: x.S.Session.ID, Mode: "autopilot", Resumed: true})
+		}, ralph.StillCrash, time.Hour, "started again"},
 		"a full disk": {func(x *storytest.Story) {
 			x.Add(ralph.SessionEnded{Reason: ralph.ReasonError, Detail: "write the journal: no space left on device"})
 			x.Pass(time.Hour)

@@ -30,17 +30,18 @@ type Story struct {
 	Folds  []*sessionreport.Report
 	Yield  func(time.Duration) bool // gives way to the other slots
 	Quiet  bool                     // only the folds are of interest
+	By     string                   // whose facts these are
 }
 
 func New(folds ...*sessionreport.Report) *Story {
-	return &Story{S: &ralph.State{}, Now: Clock("2025-01-20T10:00:00Z"), Folds: folds}
+	return &Story{S: &ralph.State{}, Now: Clock("2025-01-20T10:00:00Z"), Folds: folds, By: "engine"}
 }
 
 // Add records facts in one write.
 func (x *Story) Add(facts ...ralph.Fact) {
 	for i, f := range facts {
 		x.Seq++
-		e := ralph.Event{Seq: x.Seq, At: x.Now, By: "engine", Hash: fmt.Sprintf("%064x", x.Seq*2654435761), Fact: f, More: i < len(facts)-1}
+		e := ralph.Event{Seq: x.Seq, At: x.Now, By: x.By, Hash: fmt.Sprintf("%064x", x.Seq*2654435761), Fact: f, More: i < len(facts)-1}
 		x.S.Apply(e)
 		if !x.Quiet {
 			x.Lines = append(x.Lines, x.Log.Lines(e, x.S)...)
