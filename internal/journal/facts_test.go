@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
 )
 
 // facts holds one of each kind, as docs/facts.md lists them.
@@ -248,6 +249,24 @@ func TestFactsSurviveTheFile(t *testing.T) {
 				}
 				if d := cmp.Diff(e, back); d != "" {
 					t.Fatalf("%s\n%s", line, d)
+				}
+			})
+		})
+	}
+}
+
+// What the session report, the morning and the dashboard sum is what the state sums, whichever fact says it.
+func TestSpentByIsWhatStateCounts(t *testing.T) {
+	t.Parallel()
+	for _, zero := range facts() {
+		t.Run(zero.Kind(), func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				fact := filled(t, zero).Interface().(ralph.Fact)
+				s := &ralph.State{}
+				s.Apply(ralph.Event{Seq: 1, By: "engine", Fact: fact})
+				if spent, _ := report.SpentBy(fact); s.Totals.Usage != spent {
+					t.Fatalf("%+v: the state counts %+v, SpentBy says %+v", fact, s.Totals.Usage, spent)
 				}
 			})
 		})

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/status"
 )
@@ -277,5 +278,31 @@ func TestReportCountsCompactions(t *testing.T) {
 	}
 	if len(result.Tasks) != 1 || result.Tasks[0].Cost != 0.75 || result.Tasks[0].Tokens != 5100 {
 		t.Errorf("%+v", result.Tasks)
+	}
+}
+
+// The report sums what `ralph status` sums, also what models used that were asked for a decision.
+func TestReportSumsWhatStatusSums(t *testing.T) {
+	t.Parallel()
+	used := ralph.Usage{Input: 70, Output: 7, Cost: 0.5, Known: true}
+	whole := sessionreport.NewReport(sessionreport.ReportOptions{})
+	x := storytest.New(whole)
+	x.Begin(ralph.Task{ID: "t-1", Name: "one"})
+	x.Good("t-1", time.Minute)
+	x.Add(
+		ralph.Guided{Task: "t-1", Usage: used}, ralph.Advised{Task: "t-1", Usage: used},
+		ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: "question", Task: "t-1"}, Suggested: &ralph.Suggestion{Usage: used}},
+		ralph.RequestAnswered{Task: "t-1", Suggested: &ralph.Suggestion{Usage: used}},
+		ralph.StepLate{Task: "t-1", Step: "turn", Usage: used},
+	)
+	got, m := storytest.Tell(t, whole), x.Morning(x.Now.Add(-24*time.Hour))
+	if want := report.Tokens(x.S.Session.Usage); got.Figures.Tokens != want || m.Figures.Tokens != want || want < 5*77 {
+		t.Errorf("tokens: the report has %d, the morning %d, status %d", got.Figures.Tokens, m.Figures.Tokens, want)
+	}
+	if want := report.Cents(x.S.Session.Usage.Cost); got.Figures.Cost != want || m.Figures.Cost != want {
+		t.Errorf("cost: the report has %v, the morning %v, status %v", got.Figures.Cost, m.Figures.Cost, want)
+	}
+	if want := report.Tokens(x.S.Task("t-1").Run.Usage); got.Tasks[0].Tokens != want {
+		t.Errorf("tokens of the task: the report has %d, status %d", got.Tasks[0].Tokens, want)
 	}
 }

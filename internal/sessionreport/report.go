@@ -236,6 +236,7 @@ func (d *draft) add(e ralph.Event, s *ralph.State) {
 		d.facts.First, d.facts.From, d.prev = e.Seq, e.At, e.At
 	}
 	d.facts.Last, d.facts.Hash, d.facts.To = e.Seq, e.Hash, e.At
+	d.spent(e)
 	switch f := e.Fact.(type) {
 	case ralph.SessionStarted:
 		d.sessionStarted(f, e.At)

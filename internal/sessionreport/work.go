@@ -34,14 +34,13 @@ func (d *draft) addWork(e ralph.Event, s *ralph.State) {
 	case ralph.TurnEnded:
 		d.turnEnded(f, at)
 	case ralph.Compacted:
-		d.compacted(f, at)
+		if r := d.work(f.Task); r != nil { // no iteration
+			r.WorkSeconds += f.Took.Seconds()
+		}
 	case ralph.StepLost:
 		if r := d.work(f.Task); r != nil {
 			r.note(at, "", f.Step+" lost: "+report.LostWords(f))
 		}
-	case ralph.StepLate:
-		d.totals.Usage = d.totals.Usage.Add(f.Usage)
-		d.points = append(d.points, Point{at, report.Cents(d.totals.Usage.Cost), report.Tokens(d.totals.Usage), d.totals.Turns})
 	case ralph.ChecksRan:
 		d.checksRan(f, at)
 	case ralph.Committed:
@@ -191,9 +190,6 @@ func (d *draft) savedWork(r *row, list []ralph.Saved, at time.Time) {
 }
 
 func (d *draft) turnEnded(f ralph.TurnEnded, at time.Time) {
-	d.totals.AddTurn(f)
-	t := &d.totals
-	d.points = append(d.points, Point{at, report.Cents(t.Usage.Cost), report.Tokens(t.Usage), t.Turns})
 	if f.Failed() {
 		d.cut++
 		d.errorOf(f, at)
@@ -206,19 +202,27 @@ func (d *draft) turnEnded(f ralph.TurnEnded, at time.Time) {
 		r.Iterations++
 	}
 	r.WorkSeconds += f.Took.Seconds()
-	r.Cost += f.Usage.Cost
-	r.Tokens += report.Tokens(f.Usage)
 }
 
-// compacted: what it cost counts like a turn's, but it is no iteration.
-func (d *draft) compacted(f ralph.Compacted, at time.Time) {
-	t, spent := &d.totals, f.Spent()
-	t.Usage = t.Usage.Add(spent)
-	d.points = append(d.points, Point{at, report.Cents(t.Usage.Cost), report.Tokens(t.Usage), t.Turns})
-	if r := d.work(f.Task); r != nil {
-		r.WorkSeconds += f.Took.Seconds()
-		r.Cost += spent.Cost
-		r.Tokens += report.Tokens(spent)
+// spent counts what a fact says that was used. What came late is none of its task's any more.
+func (d *draft) spent(e ralph.Event) {
+	u, ok := report.SpentBy(e.Fact)
+	if !ok {
+		return
+	}
+	t := &d.totals
+	if turn, is := e.Fact.(ralph.TurnEnded); is {
+		t.AddTurn(turn)
+	} else {
+		t.Usage = t.Usage.Add(u)
+	}
+	d.points = append(d.points, Point{e.At, report.Cents(t.Usage.Cost), report.Tokens(t.Usage), t.Turns})
+	if _, late := e.Fact.(ralph.StepLate); late {
+		return
+	}
+	if r := d.work(e.Fact.About()); r != nil {
+		r.Cost += u.Cost
+		r.Tokens += report.Tokens(u)
 	}
 }
 

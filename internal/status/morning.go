@@ -172,13 +172,11 @@ func (n *Night) Add(e ralph.Event, s *ralph.State) {
 	}
 	n.seen = n.seen || !quiet(e.Fact)
 	n.worked = append(n.worked, s.Stood.WorkedBy(e)...)
-	switch f := e.Fact.(type) {
-	case ralph.TurnEnded:
-		n.usage, n.turns = n.usage.Add(f.Spent()), n.turns+1
-	case ralph.Compacted:
-		n.usage = n.usage.Add(f.Spent())
-	case ralph.StepLate:
-		n.usage = n.usage.Add(f.Usage)
+	if u, ok := report.SpentBy(e.Fact); ok {
+		n.usage = n.usage.Add(u)
+	}
+	if _, turn := e.Fact.(ralph.TurnEnded); turn {
+		n.turns++
 	}
 	n.besides(e, s)
 }

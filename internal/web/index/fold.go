@@ -61,6 +61,9 @@ func (f *projection) add(e ralph.Event) {
 	f.decide(e) // asks for the gate while it is open
 	f.working(e, before)
 	f.state.Apply(e)
+	if u, ok := report.SpentBy(e.Fact); ok {
+		f.spent(e.At, u)
+	}
 	switch x := e.Fact.(type) {
 	case ralph.SessionStarted:
 		f.started(e, x)
@@ -68,10 +71,6 @@ func (f *projection) add(e ralph.Event) {
 		f.turn(e, x)
 	case ralph.TaskEnded:
 		f.ended(e, x)
-	case ralph.Compacted:
-		f.spent(e.At, x.Usage)
-	case ralph.StepLate:
-		f.spent(e.At, x.Usage)
 	case ralph.Merged, ralph.Advanced:
 		f.day(e.At) // its merges are counted below
 	}
@@ -122,7 +121,6 @@ func (f *projection) follow(e ralph.Event) {
 }
 
 func (f *projection) turn(e ralph.Event, x ralph.TurnEnded) {
-	f.spent(e.At, x.Usage)
 	f.day(e.At).Turns++
 	if t := f.tasks[x.Task]; t != nil {
 		t.Iterations++
