@@ -221,6 +221,39 @@ func TestQuestionsAreNoRunningTime(t *testing.T) {
 	want(803, 18)
 }
 
+// while all that is at work are threads that a person paused, no running time passes.
+func TestPausedThreadsAreNoRunningTime(t *testing.T) {
+	t.Parallel()
+	var s ralph.State
+	start := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
+	at := func(minute int, facts ...ralph.Fact) {
+		for _, f := range facts {
+			s.Apply(ralph.Event{Seq: s.Seq + 1, At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
+		}
+	}
+	want := func(minute, ran int) {
+		t.Helper()
+		if got := s.Running(start.Add(time.Duration(minute) * time.Minute)); got != time.Duration(ran)*time.Minute {
+			t.Errorf("minute %d: the session ran %s, want %d minutes", minute, got, ran)
+		}
+	}
+	at(0, ralph.SessionStarted{ID: "s-1", Mode: ralph.ModeAuto}, ralph.PlanStarted{}, ralph.JobStarted{Job: "j"})
+	for _, id := range []ralph.TaskID{"t-1", "t-2"} {
+		at(0, ralph.TaskAdded{Task: ralph.Task{ID: id, Name: "x"}}, ralph.ThreadStarted{Task: id}, ralph.TaskStarted{ID: id},
+			ralph.StepStarted{Task: id, Step: ralph.Turn{Agent: "me"}})
+	}
+	ended := func(id ralph.TaskID) ralph.Fact {
+		return ralph.TurnEnded{Task: id, Agent: "me", Exit: ralph.ExitOK}
+	}
+	at(5, ralph.ThreadWanted{Task: "t-1", Want: ralph.ThreadPause}, ralph.ThreadWanted{Task: "t-2", Want: ralph.ThreadPause})
+	at(6, ended("t-1"))
+	want(10, 10) // the other one is in its turn
+	at(10, ended("t-2"))
+	want(600, 10)
+	at(600, ralph.ThreadWanted{Task: "t-2", Want: ralph.ThreadRun})
+	want(605, 15)
+}
+
 // a pause that is reached, and a start that waits for approval, are no running
 // time, neither for the session nor for its spec; what came before and after is.
 func TestRestIsNoRunningTime(t *testing.T) {

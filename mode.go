@@ -28,22 +28,20 @@ func (s *State) restFrom(at time.Time) {
 		return
 	}
 	switch mode := s.Mode(); {
-	case s.askedAlone(), (mode == "paused" || mode == "waiting_user") && !s.InFlight():
+	case s.heldAlone(), (mode == "paused" || mode == "waiting_user") && !s.InFlight():
 		s.Session.RestAt = at
 	}
 }
 
-// askedAlone reports whether all that is at work waits for a person's answer, between
-// turns or in the middle of one: that is nobody's running time. What starts beside
-// it is a fact, which ends the rest.
-func (s *State) askedAlone() bool {
-	if len(s.Approvals) == 0 {
-		return false
-	}
+// heldAlone reports whether all that is at work waits for a person: for an answer, between
+// turns or in the middle of one, or as a thread that they paused. That is nobody's running
+// time. What starts beside it is a fact, which ends the rest.
+func (s *State) heldAlone() bool {
 	waits := false
 	for t := range s.Marked(tally.Active) {
 		asked := func(g *Approval) bool { return g.Task == t.ID && g.InTurn == (t.Run.InFlight != 0) }
-		if !slices.ContainsFunc(s.Approvals, asked) {
+		paused := t.Run.Thread != nil && t.Run.Thread.Want == ThreadPause && t.Run.InFlight == 0
+		if !paused && !slices.ContainsFunc(s.Approvals, asked) {
 			return false
 		}
 		waits = true

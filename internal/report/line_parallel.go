@@ -192,7 +192,13 @@ func pilotStarted(f ralph.JobStarted, s *ralph.State) []string {
 	if f.File != "" {
 		lines = slices.Insert(lines, 0, "SPEC: "+f.File)
 	}
-	return append(lines, begunBefore(s)...)
+	lines = append(lines, begunBefore(s)...)
+	for _, t := range s.OpenThreads() {
+		if t.Run.Thread.Want == ralph.ThreadPause { // else a session that does nothing would not say why
+			lines = append(lines, fmt.Sprintf("THREAD: %s is paused: `[[thread-resume %s]]` has it go on", Called(s, t.ID), t.ID))
+		}
+	}
+	return lines
 }
 
 // begunBefore says of an interrupted spec what its tasks are, and the ways on: whoever starts
@@ -201,7 +207,7 @@ func begunBefore(s *ralph.State) []string {
 	var names []string
 	begun := false
 	for _, t := range s.Plan.Tasks {
-		if t.Status == ralph.TaskDone || t.LeftOut() {
+		if t.Status == ralph.TaskDone || t.LeftOut() || t.Run.Thread != nil {
 			continue
 		}
 		begun = begun || t.Run.Iterations > 0 && t.Run.Worktree.Dir == ""

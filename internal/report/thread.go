@@ -16,7 +16,11 @@ func threadLines(f ralph.Fact, s *ralph.State) []string {
 		return []string{"THREAD: " + Called(s, f.Task)}
 	case ralph.ThreadWanted:
 		word := map[ralph.ThreadWant]string{ralph.ThreadRun: "goes on", ralph.ThreadPause: "pauses at the end of its turn", ralph.ThreadStop: "stops at the end of its turn"}[f.Want]
-		return []string{fmt.Sprintf("THREAD: %s %s: you said so", Called(s, f.Task), word)}
+		line := fmt.Sprintf("THREAD: %s %s: you said so", Called(s, f.Task), word)
+		if f.Want == ralph.ThreadPause {
+			line += fmt.Sprintf("; `[[thread-resume %s]]` has it go on", f.Task)
+		}
+		return []string{line}
 	case ralph.ThreadContinued:
 		line := fmt.Sprintf("THREAD: %s goes on", Called(s, f.Task))
 		if f.Past != "" {

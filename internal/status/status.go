@@ -166,6 +166,8 @@ func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 		parts := []string{string(t.ID) + " " + report.OneLine(t.Name), fmt.Sprintf("%s %d", t.Counted(), IterationOf(t))}
 		if s.ApprovalOf(t.ID) != nil {
 			parts[1] = "waiting for you"
+		} else if t.Run.Thread != nil && ThreadIn(s, t).State == ThreadPaused {
+			parts[1] = "paused"
 		} else if doing := DoingWords(s, t); doing != "" {
 			parts = append(parts, doing)
 		}

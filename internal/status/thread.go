@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -95,7 +96,7 @@ func ThreadIn(s *ralph.State, t *ralph.Task) Thread {
 	case gate != nil:
 		x.State, x.Gate, x.Asks = ThreadWaits, gate.ID, gate.Text
 	case th.Want == ralph.ThreadPause && r.TurnAt.IsZero():
-		x.State = ThreadPaused
+		x.State, x.again = ThreadPaused, fmt.Sprintf("[[thread-resume %s]]", t.ID)
 	case t.Status == ralph.TaskActive:
 		x.State = ThreadRunning
 	default:
@@ -121,6 +122,8 @@ func (t Thread) Words() string {
 	switch {
 	case t.Asks != "":
 		words += "; " + report.OneLine(t.Asks) + fmt.Sprintf(" (`[[thread-continue %s]]`)", t.ID)
+	case t.State == ThreadPaused:
+		words += "; `" + t.again + "` has it go on"
 	case t.Behind != "":
 		words += fmt.Sprintf("; waits for %s, which is paused in your checkout with the work it has there (`[[thread-continue %s]]`)", t.Behind, t.Behind)
 	case t.Stop != "":
@@ -142,11 +145,7 @@ func (t Thread) Text(now time.Time) string {
 	line("Thread:", "%s %s", t.ID, report.OneLine(t.Name))
 	line("State:", "%s%s", t.State, bracketed(t.Stop))
 	line("Goal:", "%s", strings.ReplaceAll(text.Plain(t.Goal), "\n", "\n           "))
-	where := "your checkout"
-	if t.Dir != "" {
-		where = t.Dir
-	}
-	line("Agent:", "%s, in %s", t.Agent, where)
+	line("Agent:", "%s, in %s", t.Agent, cmp.Or(t.Dir, "your checkout"))
 	if t.Session != "" {
 		line("", "its session is %s", report.OneLine(t.Session))
 	}
@@ -171,7 +170,7 @@ func (t Thread) Text(now time.Time) string {
 	if t.Asks != "" {
 		line("Needs you:", "%s %s: `[[thread-continue %s]]`, or `[[answer %s <text>]]`", t.Gate, report.OneLine(t.Asks), t.ID, t.Gate)
 	}
-	if t.State == ThreadStopped {
+	if t.State == ThreadStopped || t.State == ThreadPaused {
 		line("Go on:", "`%s`", t.again)
 	}
 	if t.Commit != "" {
@@ -187,7 +186,7 @@ func (t Thread) used() []string {
 		}
 		return " of " + limit
 	}
-	var turns, cost, spent, tokens string
+	var turns, cost, spent string
 	if t.Limits.Turns > 0 {
 		turns = fmt.Sprint(t.Limits.Turns)
 	}
@@ -199,8 +198,7 @@ func (t Thread) used() []string {
 	}
 	out := []string{text.Count(t.Turns, "turn") + of(turns), t.Usage.Dollars() + of(cost), ralph.Elapsed(t.Spent) + of(spent)}
 	if t.Limits.Tokens > 0 {
-		tokens = fmt.Sprintf("%d of %d tokens", t.Usage.Input+t.Usage.Output+t.Usage.CacheWrite, t.Limits.Tokens)
-		out = append(out, tokens)
+		out = append(out, fmt.Sprintf("%d of %d tokens", t.Usage.Input+t.Usage.Output+t.Usage.CacheWrite, t.Limits.Tokens))
 	}
 	return out
 }
