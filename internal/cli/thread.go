@@ -46,11 +46,11 @@ func newThreadList(env workspace.Env) *cobra.Command {
 }
 
 func runThreadList(env workspace.Env, asJSON bool) error {
-	s, _, err := workspace.ReadState(env, false, false)
+	s, j, err := workspace.ReadState(env, false, false)
 	if err != nil {
 		return err
 	}
-	list := status.Threads(s)
+	list := status.Threads(s, j.Holder() != nil)
 	if asJSON {
 		return workspace.PrintJSON(env.Stdout, list)
 	}
@@ -59,7 +59,7 @@ func runThreadList(env workspace.Env, asJSON bool) error {
 		return err
 	}
 	for _, t := range list {
-		fmt.Fprintf(env.Stdout, "%s  %-9s %s\n", t.ID, t.State, report.OneLine(t.Name))
+		fmt.Fprintf(env.Stdout, "%s  %-11s %s\n", t.ID, t.State, report.OneLine(t.Name))
 		fmt.Fprintf(env.Stdout, "          %s\n", t.Words())
 	}
 	return nil
@@ -69,11 +69,11 @@ func newThreadShow(env workspace.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "show <id>", Short: "One thread: goal, state, limits, its agent's plan, the last decisions", Args: cobra.ExactArgs(1), Example: "  ralph thread show t-1a2b"}
 	asJSON := flags.JSON(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		s, _, err := workspace.ReadState(env, false, false)
+		s, j, err := workspace.ReadState(env, false, false)
 		if err != nil {
 			return err
 		}
-		t, err := status.ThreadOf(s, ralph.TaskID(args[0]))
+		t, err := status.ThreadOf(s, ralph.TaskID(args[0]), j.Holder() != nil)
 		if err != nil {
 			return err
 		}
@@ -125,11 +125,11 @@ its work, and the session of its agent. ` + "`ralph thread resume`" + ` gives it
 what it finds.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, _, err := workspace.ReadState(env, false, false)
+		s, j, err := workspace.ReadState(env, false, false)
 		if err != nil {
 			return err
 		}
-		t, err := status.ThreadOf(s, ralph.TaskID(args[0]))
+		t, err := status.ThreadOf(s, ralph.TaskID(args[0]), j.Holder() != nil)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func chooseThread(s *ralph.State, args []string) (string, error) {
 		return args[0], nil
 	}
 	var ids []string
-	for _, t := range status.Threads(s) {
+	for _, t := range status.Threads(s, true) {
 		if t.State == status.ThreadPaused || t.State == status.ThreadStopped || t.State == status.ThreadWaits {
 			ids = append(ids, string(t.ID))
 		}

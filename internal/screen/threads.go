@@ -36,6 +36,9 @@ const (
 	AutoRunning Auto = "running" // it goes on by itself
 	AutoPaused  Auto = "paused"  // a person's word is waited for
 	AutoStopped Auto = "stopped" // it is over, for whatever reason
+
+	AutoCut  Auto = "interrupted" // its engine died while it was at work; the next one goes on with it
+	AutoIdle Auto = "not running" // it goes on by itself as soon as an engine works here
 )
 
 // Use is how much was used of something that may be limited.
@@ -68,7 +71,7 @@ func ThreadList(s *ralph.State, engine status.Engine, now time.Time) []Thread {
 		switch x.State {
 		case status.ThreadWaits, status.ThreadPaused:
 			at = 0
-		case status.ThreadRunning:
+		case status.ThreadRunning, status.ThreadCut:
 			at = 1
 		case status.ThreadReady:
 			at = 2
@@ -93,8 +96,11 @@ func ThreadOf(s *ralph.State, id ralph.TaskID, engine status.Engine, now time.Ti
 }
 
 func threadOf(s *ralph.State, t *ralph.Task, engine status.Engine, now time.Time) Thread {
-	x := Thread{Thread: status.ThreadIn(s, t), Turn: t.Run.TurnAt, Slot: t.Run.Worktree.Slot}
-	x.Auto = autoOf(x.State)
+	x := Thread{Thread: status.ThreadIn(s, t, engine.Alive), Turn: t.Run.TurnAt, Slot: t.Run.Worktree.Slot}
+	x.Auto = autoOf(x.State, engine.Alive)
+	if x.State == status.ThreadCut {
+		x.Turn = time.Time{} // it is over, and nobody knows since when
+	}
 	if x.Auto == AutoStopped {
 		x.Slot = 0
 	}
@@ -114,13 +120,18 @@ func threadOf(s *ralph.State, t *ralph.Task, engine status.Engine, now time.Time
 }
 
 // autoOf is what the switch says of a state.
-func autoOf(s status.ThreadState) Auto {
+func autoOf(s status.ThreadState, alive bool) Auto {
 	switch s {
+	case status.ThreadCut:
+		return AutoCut
 	case status.ThreadWaits, status.ThreadPaused:
 		return AutoPaused
 	case status.ThreadStopped, status.ThreadFinished:
 		return AutoStopped
 	case status.ThreadReady, status.ThreadRunning:
+		if !alive {
+			return AutoIdle
+		}
 	}
 	return AutoRunning
 }

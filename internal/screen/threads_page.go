@@ -55,7 +55,7 @@ func ThreadsOf(s *ralph.State, engine status.Engine, now time.Time, world action
 		m.Cards = append(m.Cards, c)
 	}
 	for _, state := range []status.ThreadState{
-		status.ThreadRunning, status.ThreadReady, status.ThreadWaits, status.ThreadPaused, status.ThreadStopped, status.ThreadFinished,
+		status.ThreadRunning, status.ThreadCut, status.ThreadReady, status.ThreadWaits, status.ThreadPaused, status.ThreadStopped, status.ThreadFinished,
 	} {
 		if n := count[state]; n > 0 {
 			m.Counts = append(m.Counts, ThreadCount{state, n})

@@ -10,6 +10,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/status"
 )
@@ -232,6 +233,36 @@ func TestDecisionsAreChosen(t *testing.T) {
 		}
 		if diff := gocmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+// A thread runs while an engine works here: one whose engine died was interrupted, and one that has not
+// begun does not run, wherever it is shown.
+func TestThreadsOfADeadEngine(t *testing.T) {
+	t.Parallel()
+	x := begin(t)
+	x.thread(t, ralph.NewThread{ID: "t-work", Prompt: "at work"})
+	x.thread(t, ralph.NewThread{ID: "t-next", Prompt: "not begun"})
+	x.add(ralph.TaskStarted{ID: "t-work", Slot: 1}, ralph.StepStarted{Task: "t-work", Step: ralph.Turn{Stage: ralph.KindThread, Iteration: 1, Agent: "claude"}, DecidedAt: x.now})
+	for alive, want := range map[bool][]string{
+		true:  {"t-work running running true", "t-next running ready false"},
+		false: {"t-work interrupted interrupted false", "t-next not running ready false"},
+	} {
+		engine := status.Engine{Alive: alive}
+		var got []string
+		for _, th := range screen.ThreadList(x.s, engine, x.now) {
+			got = append(got, fmt.Sprintf("%s %s %s %v", th.ID, th.Auto, th.State, !th.Turn.IsZero()))
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("alive %v: %s", alive, diff)
+		}
+		if words := status.Text(x.s, engine, x.now); strings.Contains(words, "t-work running") != alive || strings.Contains(words, "t-work interrupted") == alive {
+			t.Errorf("alive %v: status says\n%s", alive, words)
+		}
+		page := screen.ThreadsOf(x.s, engine, x.now, action.Context{Engine: alive})
+		if len(page.Counts) != 2 || (page.Counts[0].State == status.ThreadRunning) != alive || len(page.Cards) != 2 {
+			t.Errorf("alive %v: the page counts %+v", alive, page.Counts)
 		}
 	}
 }

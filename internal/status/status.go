@@ -103,7 +103,7 @@ func construct(b *strings.Builder, s *ralph.State, engine Engine, now time.Time)
 	budgetStatus(line, s, At(engine, s, now))
 	workStatus(line, s, engine, now)
 	parallelStatus(line, s, engine, now)
-	threadStatus(line, s)
+	threadStatus(line, s, engine.Alive)
 	agentStatus(line, s, now)
 	serviceStatus(line, outside, now)
 }
@@ -166,7 +166,7 @@ func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 		parts := []string{string(t.ID) + " " + report.OneLine(t.Name), fmt.Sprintf("%s %d", t.Counted(), IterationOf(t))}
 		if s.ApprovalOf(t.ID) != nil {
 			parts[1] = "waiting for you"
-		} else if t.Run.Thread != nil && ThreadIn(s, t).State == ThreadPaused {
+		} else if t.Run.Thread != nil && ThreadIn(s, t, engine.Alive).State == ThreadPaused {
 			parts[1] = "paused"
 		} else if doing := DoingWords(s, t); doing != "" {
 			parts = append(parts, doing)

@@ -16,12 +16,13 @@ type ThreadState string
 
 // The states of a thread.
 const (
-	ThreadReady    ThreadState = "ready"    // its next turn begins when it has a slot
-	ThreadRunning  ThreadState = "running"  // it has its slot
-	ThreadPaused   ThreadState = "paused"   // a person paused it
-	ThreadWaits    ThreadState = "waits"    // for a person's word
-	ThreadStopped  ThreadState = "stopped"  // a stop condition ended it
-	ThreadFinished ThreadState = "finished" // its goal is reached, and the checks pass
+	ThreadReady    ThreadState = "ready"       // its next turn begins when it has a slot
+	ThreadRunning  ThreadState = "running"     // it has its slot
+	ThreadCut      ThreadState = "interrupted" // its engine died while it was at work; it goes on with the next one
+	ThreadPaused   ThreadState = "paused"      // a person paused it
+	ThreadWaits    ThreadState = "waits"       // for a person's word
+	ThreadStopped  ThreadState = "stopped"     // a stop condition ended it
+	ThreadFinished ThreadState = "finished"    // its goal is reached, and the checks pass
 )
 
 // Thread is a thread as people and programs read it. Cost is in dollars, times are in nanoseconds.
@@ -52,26 +53,26 @@ type Thread struct {
 	again string // the link by which it goes on after its end
 }
 
-// Threads are the threads of the plan, in its order; never nil.
-func Threads(s *ralph.State) []Thread {
+// Threads are the threads of the plan, in its order; never nil. alive: an engine works here.
+func Threads(s *ralph.State, alive bool) []Thread {
 	all := []Thread{}
 	for _, t := range s.Threads() {
-		all = append(all, ThreadIn(s, t))
+		all = append(all, ThreadIn(s, t, alive))
 	}
 	return all
 }
 
 // ThreadOf is one thread.
-func ThreadOf(s *ralph.State, id ralph.TaskID) (Thread, error) {
+func ThreadOf(s *ralph.State, id ralph.TaskID, alive bool) (Thread, error) {
 	t := s.Task(id)
 	if t == nil || t.Run.Thread == nil {
 		return Thread{}, &ralph.Refusal{Why: fmt.Sprintf("there is no thread %s", id), Hint: "`[[threads]]` lists them", Kind: ralph.ErrNotFound}
 	}
-	return ThreadIn(s, t), nil
+	return ThreadIn(s, t, alive), nil
 }
 
 // ThreadIn is the thread that a task of a state is; the task must be one.
-func ThreadIn(s *ralph.State, t *ralph.Task) Thread {
+func ThreadIn(s *ralph.State, t *ralph.Task, alive bool) Thread {
 	r, th := t.Run, t.Run.Thread
 	x := Thread{
 		ID: t.ID, Name: t.Name, Goal: t.Goal(), Agent: r.Agent, Session: r.Session, Dir: r.Worktree.Dir, Turns: r.Iterations,
@@ -97,6 +98,8 @@ func ThreadIn(s *ralph.State, t *ralph.Task) Thread {
 		x.State, x.Gate, x.Asks = ThreadWaits, gate.ID, gate.Text
 	case th.Want == ralph.ThreadPause && r.TurnAt.IsZero():
 		x.State, x.again = ThreadPaused, fmt.Sprintf("[[thread-resume %s]]", t.ID)
+	case t.Status == ralph.TaskActive && !alive:
+		x.State = ThreadCut
 	case t.Status == ralph.TaskActive:
 		x.State = ThreadRunning
 	default:
@@ -211,9 +214,9 @@ func bracketed(word string) string {
 }
 
 // threadStatus says how each thread stands.
-func threadStatus(line writer, s *ralph.State) {
+func threadStatus(line writer, s *ralph.State, alive bool) {
 	const most = 20
-	all := Threads(s)
+	all := Threads(s, alive)
 	for i, t := range all {
 		if i == most {
 			line("", "and %d more: `[[threads]]`", len(all)-most)

@@ -21,6 +21,10 @@ func autoTone(x screen.Thread) (tone draw.Style, sign string) {
 			return draw.Good, "✓"
 		}
 		return draw.Bad, "■"
+	case screen.AutoCut:
+		return draw.Bad, "✗"
+	case screen.AutoIdle:
+		return draw.Dim, "○"
 	case screen.AutoRunning:
 	}
 	if x.Turn.IsZero() {

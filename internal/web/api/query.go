@@ -35,10 +35,12 @@ func (x *API) queries() {
 		return status.QueryTask(t), nil
 	})
 	get(x, "/threads", "threads", "The threads of the plan, in order, as ralph thread list --json prints them", func(context.Context, *none) ([]status.Thread, error) {
-		return status.Threads(src.State()), nil
+		s := src.State()
+		return status.Threads(s, src.Engine(s).Alive), nil
 	})
 	get(x, "/threads/{id}", "thread", "One thread: goal, state, limits, its agent's plan, the last decisions", func(_ context.Context, in *named) (status.Thread, error) {
-		t, err := status.ThreadOf(src.State(), ralph.TaskID(in.ID))
+		s := src.State()
+		t, err := status.ThreadOf(s, ralph.TaskID(in.ID), src.Engine(s).Alive)
 		if err != nil {
 			return status.Thread{}, notFound("no thread %s in the plan", in.ID)
 		}

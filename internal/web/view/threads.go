@@ -68,6 +68,10 @@ func autoStatus(a screen.Auto, finished bool) string {
 		return "paused"
 	case a == screen.AutoRunning:
 		return "running"
+	case a == screen.AutoCut:
+		return "failed"
+	case a == screen.AutoIdle:
+		return "waiting"
 	case finished:
 		return "done"
 	}
