@@ -143,7 +143,7 @@ func upperLayers() map[string][]string {
 		"internal/web/view":   {"R", "internal/action", "internal/chart", "internal/keymap", "internal/policy/rules", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/markup", "internal/workers"},
 		"internal/web/markup": {"internal/lazyregexp", "internal/text"}, // what others wrote becomes HTML here and nowhere else
 		"internal/web/guard":  {"internal/text"},
-		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/web/index", "internal/eventname"},
+		"internal/web/api":    {"R", "internal/action", "internal/follow", "internal/observe/watch", "internal/policy", "internal/report", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/services", "internal/sessionreport", "internal/status", "internal/text", "internal/web/index", "internal/eventname"},
 		// the application: what commands and pages work with
 		"internal/exit":        {"internal/shim"},
 		"internal/workspace":   {"R", "internal/specs", "internal/agent", "internal/config", "internal/config/setting", "internal/check", "internal/git/info", "internal/git", "internal/journal", "internal/labels", "internal/lazyregexp", "internal/policy", "internal/proc", "internal/redact", "internal/secrets", "internal/specfile", "internal/step", "internal/locate"},

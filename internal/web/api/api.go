@@ -5,6 +5,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/report/receipts"
 	"github.com/ralph-loop/ralph/internal/screen"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/index"
 )
 
@@ -95,6 +97,12 @@ func New(opt Options) *API {
 			},
 			Security: []map[string][]string{{"token": {}}},
 		},
+		Transformers: []huma.Transformer{func(_ huma.Context, _ string, v any) (any, error) {
+			if e, ok := v.(*huma.ErrorModel); ok { // what did not fit, before an operation was asked
+				return unfit(e), nil
+			}
+			return v, nil
+		}},
 		OpenAPIPath: Prefix + "/openapi", // and no page of documentation: it would come from other hosts
 		Formats:     map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 	})
@@ -233,6 +241,14 @@ type Problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail" doc:"why, in words"`
 	Hint   string `json:"hint,omitempty" doc:"what to do instead"`
+	// Errors say it for programs, where what was sent does not fit.
+	Errors []Misfit `json:"errors,omitempty" doc:"each part of a request that does not fit"`
+}
+
+// Misfit is a part of a request that does not fit.
+type Misfit struct {
+	Location string `json:"location" doc:"as body.name, query.limit"`
+	Message  string `json:"message"`
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -256,7 +272,44 @@ func problemOf(err error) error {
 	case errors.Is(err, ralph.ErrUsage):
 		p.Status = http.StatusUnprocessableEntity
 	}
-	p.Title = http.StatusText(p.Status)
+	if p.Title = http.StatusText(p.Status); p.Hint == "" {
+		p.Hint = hintFor(p.Status)
+	}
+	return p
+}
+
+// hintFor is what helps with a status where nobody knows better.
+func hintFor(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return `send one JSON object, such as {"text": "..."}`
+	case http.StatusUnsupportedMediaType:
+		return "send JSON, with Content-Type: application/json"
+	case http.StatusNotFound:
+		return Prefix + "/openapi.json lists all that it has"
+	case http.StatusUnprocessableEntity:
+		return Prefix + "/openapi.json says what each address takes"
+	case http.StatusRequestEntityTooLarge:
+		return fmt.Sprintf("send at most %d bytes", maxBody)
+	}
+	return ""
+}
+
+// maxMisfits bounds what is told of a request that does not fit.
+const maxMisfits = 10
+
+// unfit is what did not fit as a problem: where, and why, but never what was sent, which may be long
+// and may hold a secret.
+func unfit(e *huma.ErrorModel) *Problem {
+	p := &Problem{Type: "about:blank", Title: http.StatusText(e.Status), Status: e.Status, Detail: e.Detail, Hint: hintFor(e.Status)}
+	var parts []string
+	for _, x := range e.Errors[:min(len(e.Errors), maxMisfits)] {
+		m := Misfit{Location: text.Line(cmp.Or(x.Location, "request"), 60), Message: text.Line(x.Message, 200)}
+		p.Errors, parts = append(p.Errors, m), append(parts, m.Location+": "+m.Message)
+	}
+	if len(parts) > 0 {
+		p.Detail = text.Few(parts, 3, "; ")
+	}
 	return p
 }
 

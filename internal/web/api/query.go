@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/services"
 	"github.com/ralph-loop/ralph/internal/status"
+	"github.com/ralph-loop/ralph/internal/text"
 )
 
 // named is the input of a query for one thing.
@@ -30,7 +31,7 @@ func (x *API) queries() {
 	get(x, "/tasks/{id}", "task", "One task", func(_ context.Context, in *named) (status.TaskRecord, error) {
 		t := src.State().Task(ralph.TaskID(in.ID))
 		if t == nil {
-			return status.TaskRecord{}, notFound("no task %s in the plan", in.ID)
+			return status.TaskRecord{}, notFound("no task %s in the plan", text.Line(in.ID, 80))
 		}
 		return status.QueryTask(t), nil
 	})
@@ -42,7 +43,7 @@ func (x *API) queries() {
 		s := src.State()
 		t, err := status.ThreadOf(s, ralph.TaskID(in.ID), src.Engine(s).Alive)
 		if err != nil {
-			return status.Thread{}, notFound("no thread %s in the plan", in.ID)
+			return status.Thread{}, notFound("no thread %s in the plan", text.Line(in.ID, 80))
 		}
 		return t, nil
 	})

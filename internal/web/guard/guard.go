@@ -127,7 +127,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !safe(r.Method) && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		g.refuse(w, r, http.StatusMethodNotAllowed, "the dashboard does not know "+r.Method, "")
+		g.refuse(w, r, http.StatusMethodNotAllowed, "the dashboard does not know "+r.Method, "Use GET or POST.")
 		return
 	case !g.hosts.allow(r.Host):
 		g.refuse(w, r, http.StatusMisdirectedRequest, "the dashboard does not go by the name "+shown(r.Host), "Open it as localhost, or by the address that `ralph serve` printed.")
