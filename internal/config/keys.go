@@ -152,7 +152,7 @@ func (c *Config) checkKeys() []key {
 		{path: "gate.input_timeout", v: setting.Duration(&g.InputTimeout), doc: "how long an agent's question waits; 0s: without limit"},
 		{path: "gate.shims", v: setting.List(&g.Shims, setting.CheckProgram), doc: "programs that get a command shim in front of an agent's `PATH`; `[]`: none"},
 		{path: "sandbox.kind", v: setting.OneOf(&c.Sandbox.Kind, "off", "auto", "landlock", "bubblewrap"), doc: "what keeps agents, checks, set-up commands and hooks from writing outside their work tree and temporary folders: nothing, whatever the system has (bubblewrap before landlock), or one of both"},
-		{path: "sandbox.write", v: setting.List(&c.Sandbox.Write, setting.CheckFolder), doc: "what they may write all the same, caches above all; `~/` is your home, what is not there is passed over"},
+		{path: "sandbox.write", v: setting.List(&c.Sandbox.Write, setting.CheckFolder), doc: "what they may write all the same, caches above all; `~/` is your home, what is not there is passed over, and so is what a link leads to that lies where agents may write"},
 		{path: "sandbox.extra_write", v: setting.List(&c.Sandbox.ExtraWrite, setting.CheckFolder), doc: "more of it, beside the list above; sockets that lie in it can be reached"},
 		{path: "sandbox.hide", v: setting.List(&c.Sandbox.Hide, setting.CheckFolder), doc: "what they cannot read: keys, tokens and sockets that give power elsewhere; `~/` is your home, `*` any part of a name"},
 		{path: "sandbox.extra_hide", v: setting.List(&c.Sandbox.ExtraHide, setting.CheckFolder), doc: "more of it, beside the list above"},

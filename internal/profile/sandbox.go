@@ -174,7 +174,7 @@ func (g *Sandbox) Box(dir string, env []string, at Access) (sandbox.Box, error) 
 	home := proc.Getenv(env, "HOME")
 	state, links := workspace.StateDir(g.Root), sandbox.Links{}
 	b := sandbox.Box{
-		Write: slices.Concat(at.Write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), links.Found(sandbox.Home(g.Set.Writes(), home)), CachesOf(env)),
+		Write: slices.Concat(at.Write, sandbox.Temp(proc.Getenv(env, "TMPDIR")), sandbox.Named(sandbox.Home(g.Set.Writes(), home)), CachesOf(env)), // links as they are: who made them counts
 		Hide:  append(g.logins(env, links), g.Doors...),
 	}
 	if cargo := proc.Getenv(env, "CARGO_HOME"); cargo != "" {

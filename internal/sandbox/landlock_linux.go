@@ -46,7 +46,7 @@ func Restrict(b Box) error {
 		landlock.PathAccess(landlock.AccessFSSet(ll.AccessFSReadDir), "/"), // names are no secret
 	}
 	rules = append(rules, grants(beside("/", hide), false)...)
-	write := links.there(b.Write)
+	write := links.granted(b.Write)
 	for _, p := range links.there(devices()) {
 		if p != "/dev/shm" || !slices.ContainsFunc(write, func(w string) bool { return Within(p, w) }) { // somebody works there
 			write = append(write, p)

@@ -73,16 +73,23 @@ func Found(patterns []string) []string { return Links{}.Found(patterns) }
 // Found is the function Found, with what these Links know already.
 func (l Links) Found(patterns []string) []string {
 	var out []string
+	for _, p := range Named(patterns) {
+		if real, err := l.behind(p); err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// Named are the paths of a list in which `*` stands for any part of a name, links as they are.
+func Named(patterns []string) []string {
+	var out []string
 	for _, p := range patterns {
 		list := []string{p}
 		if strings.Contains(p, "*") {
 			list, _ = filepath.Glob(p) // a pattern that is none matches nothing
 		}
-		for _, name := range list {
-			if real, err := l.behind(name); err == nil {
-				out = append(out, real)
-			}
-		}
+		out = append(out, list...)
 	}
 	return out
 }
@@ -108,7 +115,7 @@ func Bwrap(bwrap string, b Box, argv []string) []string {
 		}
 	}
 	links := Links{}
-	write, keep, hide := links.there(b.Write), links.there(b.Keep), links.there(b.Hide)
+	write, keep, hide := links.granted(b.Write), links.there(b.Keep), links.there(b.Hide)
 	if slices.ContainsFunc(write, func(p string) bool { return Within("/dev/shm", p) && p != "/dev/shm" }) {
 		args = append(args, "--ro-bind", "/dev/shm", "/dev/shm") // somebody works there; else it is empty, and the process's own
 	}
@@ -262,58 +269,6 @@ func ownDevice(p string) bool {
 // Within reports whether a path is a folder or lies in it.
 func Within(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// Links have what paths come to behind links, as they are at one moment: of the lists of a box most lie
-// in the same few folders, and each part of a path costs a look.
-type Links map[string]behindLinks
-
-// behindLinks is what filepath.EvalSymlinks says.
-type behindLinks struct {
-	real string
-	err  error
-}
-
-// behind is filepath.EvalSymlinks.
-func (l Links) behind(p string) (string, error) {
-	if !filepath.IsAbs(p) || filepath.Clean(p) != p || p == "/" {
-		return filepath.EvalSymlinks(p) // .. is another folder behind a link
-	}
-	known, ok := l[p]
-	if !ok {
-		known.real, known.err = l.look(p)
-		l[p] = known
-	}
-	return known.real, known.err
-}
-
-// look is behind of a path that is not known yet.
-func (l Links) look(p string) (string, error) {
-	dir, err := l.behind(filepath.Dir(p))
-	if err != nil {
-		return "", err
-	}
-	at := filepath.Join(dir, filepath.Base(p))
-	info, err := os.Lstat(at)
-	switch {
-	case err != nil:
-		return "", err
-	case info.Mode()&os.ModeSymlink != 0:
-		return filepath.EvalSymlinks(at)
-	}
-	return at, nil
-}
-
-// there are the paths that exist, as they are behind links, each once, wider ones first.
-func (l Links) there(paths []string) []string {
-	var out []string
-	for _, p := range paths {
-		if real, err := l.behind(p); err == nil && filepath.IsAbs(p) {
-			out = append(out, real)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // beside are the paths that together hold all that root holds but what is excluded: root
