@@ -156,7 +156,7 @@ func (s *State) withdrawn(at time.Time) {
 // was cut when its engine was last heard of: facts of people came later.
 func (s *State) standAtStart(at time.Time) {
 	x := &s.Stood
-	if s.Session.Live() {
+	if s.Session.Live() && !s.Session.Immediate { // who was told to end at once did not die
 		x.closeAll(s.LastHeard(), "the engine died")
 		x.open(Still{Kind: StillCrash, From: s.LastHeard(), To: at, Ended: "it was started again", Why: "the engine ended without a word: killed, crashed, or the machine went off"})
 	}
@@ -183,7 +183,7 @@ func (s *State) standByControl(f Control, at time.Time) {
 		case f.Cause != "":
 			ended = f.Cause
 		}
-		x.close(at, ended, paused)
+		x.close(at, ended, func(y *Still) bool { return f.Immediate || paused(y) }) // no end of a session follows one at once
 		return
 	}
 	if slices.ContainsFunc(x.List, func(y Still) bool { return y.Open() && paused(&y) }) || !s.Session.Live() {

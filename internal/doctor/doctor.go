@@ -170,7 +170,7 @@ func (x *examination) state(env workspace.Env, root string) {
 	if owner := j.Holder(); owner != nil {
 		x.ok("engine", "running, pid %d since %s", owner.Pid, owner.StartedAt.Local().Format("15:04:05"))
 	} else if s.Session.Live() {
-		x.note("engine", "the last one was cut", s.NextStart(j.Carries()))
+		x.note("engine", report.LastEngine(s), s.NextStart(j.Carries()))
 	}
 	x.ok("state", "%d facts, %s in the inbox, %s in the plan", s.Seq, report.Specs(len(s.Inbox)), report.Tasks(len(s.Plan.Tasks)))
 	x.lock(j)

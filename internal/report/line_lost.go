@@ -47,3 +47,19 @@ func LateWords(f ralph.StepLate) string {
 	}
 	return words
 }
+
+// Died says how the engine came to its end that left its session open.
+func Died(s *ralph.State) string {
+	if s.Session.Immediate {
+		return "it was ended at once"
+	}
+	return "the engine died"
+}
+
+// LastEngine says the same of the last engine, where none runs.
+func LastEngine(s *ralph.State) string {
+	if s.Session.Immediate {
+		return "the last one was ended at once (" + OneLine(s.Session.Cause) + ")"
+	}
+	return "the last one was cut"
+}

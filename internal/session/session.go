@@ -86,7 +86,9 @@ type Session struct {
 
 // forced is the cause of an end at once: the second Ctrl+C. Processes
 // then have only a moment between TERM and KILL.
-type forced struct{}
+type forced struct {
+	by string // who wants it, "" where the journal says so already
+}
 
 func (forced) Error() string        { return "stopped at once" }
 func (forced) Grace() time.Duration { return 300 * time.Millisecond }
@@ -344,6 +346,7 @@ func (x *Session) work(ctx context.Context) error {
 	var end forced
 	switch {
 	case errors.As(context.Cause(runCtx), &end):
+		x.wasForced(ctx, end.by)
 		x.endNotices(noticeForced)
 		if err := x.shelve(ctx, executor); err != nil {
 			x.console.Note("%v", err)
@@ -370,6 +373,17 @@ func (x *Session) work(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return ExitFor(reason, s, x.asked)
+}
+
+// wasForced writes down that a person ended it at once, so that nobody takes it for a crash. It is
+// written after the end: whoever holds the journal's lock does not keep the engine alive.
+func (x *Session) wasForced(ctx context.Context, by string) {
+	if by == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	_ = x.journal.Update(ctx, "person", func(s *ralph.State) ([]ralph.Fact, error) { return s.StopNow(by) })
 }
 
 // observe shows each event, and looks for what concerns this process itself:
@@ -437,22 +451,23 @@ func (x *Session) hearSignals(ch <-chan os.Signal, done <-chan struct{}, force c
 	var stops sync.WaitGroup
 	defer stops.Wait()
 	var limit <-chan time.Time
+	ended := ""
 	asked := false
 	for {
 		select {
 		case <-done:
 			return
 		case <-limit:
-			force(forced{})
+			force(forced{ended})
 			return
 		case sig := <-ch:
 			if asked && sig == os.Interrupt {
-				force(forced{})
+				force(forced{"Ctrl+C twice"})
 				return
 			}
 			asked = true
 			if sig != os.Interrupt && limit == nil {
-				limit = time.After(termLimit)
+				limit, ended = time.After(termLimit), causeOf(sig)
 			}
 			x.mu.Lock()
 			x.asked = true
@@ -463,13 +478,17 @@ func (x *Session) hearSignals(ch <-chan os.Signal, done <-chan struct{}, force c
 }
 
 func (x *Session) stop(sig os.Signal) {
-	cause := map[os.Signal]string{os.Interrupt: "Ctrl+C", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]
 	if sig == os.Interrupt {
 		x.console.Note("press Ctrl+C again to stop at once")
 	}
 	_ = x.journal.Update(context.Background(), "person", func(s *ralph.State) ([]ralph.Fact, error) {
-		return s.Steer(ralph.WantStop, cause)
+		return s.Steer(ralph.WantStop, causeOf(sig))
 	})
+}
+
+// causeOf names a signal as people know it.
+func causeOf(sig os.Signal) string {
+	return map[os.Signal]string{os.Interrupt: "Ctrl+C", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]
 }
 
 // readAgentSession reads ralph/.agent-session; nil when there is none.

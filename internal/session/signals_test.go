@@ -51,7 +51,7 @@ func TestSecondSignalBesideALockedJournal(t *testing.T) {
 	}
 	ch <- os.Interrupt
 	<-ctx.Done()
-	if !errors.Is(context.Cause(ctx), forced{}) {
+	if end, ok := errors.AsType[forced](context.Cause(ctx)); !ok || end.by != "Ctrl+C twice" {
 		t.Errorf("ended for %v", context.Cause(ctx))
 	}
 	if err := other.Unlock(); err != nil {

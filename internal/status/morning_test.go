@@ -152,6 +152,25 @@ func TestMorningTellsEachStandstill(t *testing.T) {
 	}
 }
 
+// Whoever ends an engine at once has not had it die: nothing stands still until the next start.
+func TestMorningOfAnEndAtOnce(t *testing.T) {
+	t.Parallel()
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-1", Name: "one"})
+	x.Limited("t-1", ralph.ErrClassBusy, 2*time.Hour)
+	x.Pass(10 * time.Minute)
+	x.By = "person"
+	ended := x.Now
+	x.Add(ralph.Control{Want: ralph.WantStop, Cause: "Ctrl+C twice", Immediate: true})
+	x.By = "engine"
+	x.Pass(5 * time.Hour)
+	x.Add(ralph.SessionStarted{ID: x.S.Session.ID, Mode: "autopilot", Resumed: true})
+	m := x.Morning(time.Time{})
+	if len(m.Still) != 1 || m.Still[0].Kind != ralph.StillBusy || m.Still[0].To.After(ended) {
+		t.Errorf("rows:\n%s", rowsOf(m))
+	}
+}
+
 // Issue 14: a spec that failed needs a person once, by its newest record: none that was queued
 // again, and none by an older failure.
 func TestMorningOfFailedSpecs(t *testing.T) {

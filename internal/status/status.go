@@ -142,13 +142,13 @@ func workStatus(line writer, s *ralph.State, engine Engine, now time.Time) {
 			switch {
 			case t.Status != ralph.TaskActive || !s.Session.Live():
 			case s.ApprovalOf(t.ID) != nil:
-				line("Cut", "%s %s, was waiting for you when the engine died", t.ID, report.OneLine(t.Name))
+				line("Cut", "%s %s, was waiting for you when %s", t.ID, report.OneLine(t.Name), report.Died(s))
 			default:
 				where := ""
 				if dir := t.Run.Worktree.Dir; dir != "" {
 					where = " in " + report.OneLine(dir)
 				}
-				line("Cut", "%s %s, %s %d, was at work%s when the engine died", t.ID, report.OneLine(t.Name), t.Counted(), IterationOf(t), where)
+				line("Cut", "%s %s, %s %d, was at work%s when %s", t.ID, report.OneLine(t.Name), t.Counted(), IterationOf(t), where, report.Died(s))
 			}
 		}
 		return
@@ -268,7 +268,7 @@ func engineWords(s *ralph.State, engine Engine) string {
 	case x.ID == "":
 		return "idle"
 	case x.Live():
-		return "not running: the last one was cut; " + s.NextStart(engine.Carry)
+		return "not running: " + report.LastEngine(s) + "; " + s.NextStart(engine.Carry)
 	case x.Ended == ralph.ReasonInterrupted && x.Mode != "plan":
 		return "idle: interrupted; " + s.NextStart(engine.Carry)
 	}

@@ -58,6 +58,8 @@ func endedWords(l Look) string {
 	switch {
 	case x.ID == "":
 		return ""
+	case x.Live() && !l.Engine.Alive && x.Immediate:
+		return "when it was ended at once"
 	case x.Live() && !l.Engine.Alive:
 		return "when its engine died"
 	case x.Detail != "":

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/ui/draw"
@@ -102,7 +103,7 @@ func stepWords(l Look, x status.StatusRecord) string {
 	s := l.State.Session
 	switch {
 	case s.Live() && !l.Engine.Alive && !l.Past:
-		return "the engine died; what is shown is as it was then"
+		return report.Died(l.State) + "; what is shown is as it was then"
 	case (x.Status == "pausing" || x.Status == "stopping") && l.State.Turning() > 0: // each ends its iteration first
 		words := text.Plural(l.State.Turning(), "agent still works", "agents still work")
 		if by := pausedBy(x.PauseCause); by != "" && x.PauseKind == ralph.PausePerson {
