@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -105,11 +106,7 @@ func unproven(ran *ralph.ChecksRan) {
 // worktree, or stay behind unseen. What was so before the work began is not its.
 func (x *Executor) inside(ctx context.Context, s *ralph.State, t *ralph.Task, trees Trees) ([]ralph.CheckResult, error) {
 	begin := x.Now()
-	base := t.Run.Worktree.Base
-	if t.Run.Worktree.Dir == "" {
-		base = s.Job.Base
-	}
-	files, nested, err := trees.Inside(ctx, base)
+	files, nested, err := trees.Inside(ctx, cmp.Or(t.Run.Worktree.Base, s.Job.Base))
 	if t.Run.Worktree.Dir == "" {
 		before := func(f string) bool { return slices.Contains(s.Job.Inside, f) }
 		files, nested = slices.DeleteFunc(files, before), slices.DeleteFunc(nested, before)

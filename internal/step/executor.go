@@ -237,6 +237,10 @@ func (x *Executor) prepare(ctx context.Context, s *ralph.State, t *ralph.Task) (
 	if err != nil {
 		return failedStart(ctx, t, err)
 	}
+	if p.Branch == "" { // no session starts there either, and each spec that waits would fail alike; HEAD stays where somebody took it
+		why := fmt.Sprintf("HEAD is detached at %.7s, and what %s needs would be committed on no branch", p.Head, s.Job.File)
+		return nil, &ralph.Refusal{Why: why, Hint: "check out its branch, for instance `git switch main`, and start again", Kind: ralph.ErrUsage}
+	}
 	p.Task = t.ID
 	return append(found, p), nil
 }
