@@ -126,16 +126,22 @@ const ApprovalQuestion = "question"
 // Answer answers a question; the first answer wins.
 func (s *State) Answer(id ApprovalID, text string) ([]Fact, error) {
 	g, err := s.findApproval(id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if g.Decidable() {
+	case g.Decidable():
 		return nil, &Refusal{Why: fmt.Sprintf("%s is no question", id), Hint: fmt.Sprintf("decide it: `[[approve %s]]` or `[[deny %s --reason ...]]`", id, id), Kind: ErrUsage}
-	}
-	if strings.TrimSpace(text) == "" {
+	case strings.TrimSpace(text) == "":
 		return nil, &Refusal{Why: "an answer needs words", Kind: ErrUsage}
+	case g.GoesOn() && slices.Contains([]string{"no", "n", "stop"}, strings.ToLower(strings.Trim(text, " \t\r\n.!"))):
+		return s.WantThread(g.Task, ThreadStop) // which takes the question away
 	}
 	return []Fact{Answered{ID: id, Text: g.option(text)}}, nil
+}
+
+// GoesOn reports whether it is ralph's own question whether a thread goes on: a no stops it.
+func (g *Approval) GoesOn() bool {
+	return g.Kind == ApprovalQuestion && !g.InTurn && strings.HasPrefix(g.Text, "paused: ") && strings.Contains(g.Text, ": go on")
 }
 
 // option is the answer that a person chose by its number, from 1; other words are the

@@ -40,8 +40,7 @@ func (s *State) heldAlone() bool {
 	waits := false
 	for t := range s.Marked(tally.Active) {
 		asked := func(g *Approval) bool { return g.Task == t.ID && g.InTurn == (t.Run.InFlight != 0) }
-		paused := t.Run.Thread != nil && t.Run.Thread.Want == ThreadPause && t.Run.InFlight == 0
-		if !paused && !slices.ContainsFunc(s.Approvals, asked) {
+		if th := t.Run.Thread; (th == nil || th.Want != ThreadPause || t.Run.InFlight != 0) && !slices.ContainsFunc(s.Approvals, asked) {
 			return false
 		}
 		waits = true

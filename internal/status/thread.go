@@ -50,6 +50,7 @@ type Thread struct {
 	Reason    string                `json:"reason,omitempty"` // why it ended
 	Behind    ralph.TaskID          `json:"behind,omitempty"` // the thread that is paused in the checkout, where this one would work
 
+	no    string // how a no to what it asks is said, where that stops it
 	again string // the link by which it goes on after its end
 }
 
@@ -96,6 +97,9 @@ func ThreadIn(s *ralph.State, t *ralph.Task, alive bool) Thread {
 		x.State, x.Stop = ThreadStopped, t.StoppedBy()
 	case gate != nil:
 		x.State, x.Gate, x.Asks = ThreadWaits, gate.ID, gate.Text
+		if gate.GoesOn() {
+			x.no = fmt.Sprintf("; no stops it: `[[answer %s no]]`", gate.ID)
+		}
 	case th.Want == ralph.ThreadPause && r.TurnAt.IsZero():
 		x.State, x.again = ThreadPaused, fmt.Sprintf("[[thread-resume %s]]", t.ID)
 	case t.Status == ralph.TaskActive && !alive:
@@ -124,7 +128,7 @@ func (t Thread) Words() string {
 	words := fmt.Sprintf("%s, %s", text.Count(t.Turns, "turn"), t.Usage.Dollars())
 	switch {
 	case t.Asks != "":
-		words += "; " + report.OneLine(t.Asks) + fmt.Sprintf(" (`[[thread-continue %s]]`)", t.ID)
+		words += "; " + report.OneLine(t.Asks) + fmt.Sprintf(" (`[[thread-continue %s]]`%s)", t.ID, t.no)
 	case t.State == ThreadPaused:
 		words += "; `" + t.again + "` has it go on"
 	case t.Behind != "":
@@ -154,24 +158,16 @@ func (t Thread) Text(now time.Time) string {
 	}
 	line("Used:", "%s", strings.Join(t.used(), ", "))
 	for i, p := range t.Plan {
-		name := ""
-		if i == 0 {
-			name = "Its plan:"
-		}
-		line(name, "[%s] %s", p.Status, report.OneLine(p.Text))
+		line(first(i, "Its plan:"), "[%s] %s", p.Status, report.OneLine(p.Text))
 	}
 	if t.Diff != nil {
 		line("Last turn:", "%s, +%d -%d", text.Count(t.Diff.Files, "file"), t.Diff.Added, t.Diff.Deleted)
 	}
 	for i, d := range t.Decisions {
-		name := ""
-		if i == 0 {
-			name = "Decided:"
-		}
-		line(name, "after turn %d: %s%s: %s", d.Turn, d.Action, bracketed(d.Stop), report.OneLine(d.Reason))
+		line(first(i, "Decided:"), "after turn %d: %s%s: %s", d.Turn, d.Action, bracketed(d.Stop), report.OneLine(d.Reason))
 	}
 	if t.Asks != "" {
-		line("Needs you:", "%s %s: `[[thread-continue %s]]`, or `[[answer %s <text>]]`", t.Gate, report.OneLine(t.Asks), t.ID, t.Gate)
+		line("Needs you:", "%s %s: `[[thread-continue %s]]`, or `[[answer %s <text>]]`%s", t.Gate, report.OneLine(t.Asks), t.ID, t.Gate, t.no)
 	}
 	if t.State == ThreadStopped || t.State == ThreadPaused {
 		line("Go on:", "`%s`", t.again)
@@ -213,6 +209,14 @@ func bracketed(word string) string {
 	return " (" + word + ")"
 }
 
+// first is the name of a list, beside its first row alone.
+func first(i int, name string) string {
+	if i > 0 {
+		return ""
+	}
+	return name
+}
+
 // threadStatus says how each thread stands.
 func threadStatus(line writer, s *ralph.State, alive bool) {
 	const most = 20
@@ -222,10 +226,6 @@ func threadStatus(line writer, s *ralph.State, alive bool) {
 			line("", "and %d more: `[[threads]]`", len(all)-most)
 			return
 		}
-		name := ""
-		if i == 0 {
-			name = "Threads"
-		}
-		line(name, "%s %s %s: %s", t.ID, t.State, report.OneLine(text.Cut(t.Name, 60)), t.Words())
+		line(first(i, "Threads"), "%s %s %s: %s", t.ID, t.State, report.OneLine(text.Cut(t.Name, 60)), t.Words())
 	}
 }

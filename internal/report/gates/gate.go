@@ -99,8 +99,8 @@ func DetailOf(s *ralph.State, g *ralph.Approval) Detail {
 	return d
 }
 
-// Comes says what comes of a yes and of a no, in whole sentences; nothing of a question, which has
-// no such answers. A yes resolves no conflict: it has the merge tried again.
+// Comes says what comes of a yes and of a no, in whole sentences; nothing of an agent's question,
+// which has no such answers. A yes resolves no conflict: it has the merge tried again.
 func (d Detail) Comes() (yes, no string) {
 	base := d.Kind == ralph.ApprovalMerge && d.About == ""
 	for _, x := range []struct {
@@ -117,6 +117,7 @@ func (d Detail) Comes() (yes, no string) {
 		{d.Kind == ralph.ApprovalCommit, "The commit goes on what is checked out then.", "There is no commit: the work is put away."},
 		{d.Kind == ralph.ApprovalPush, "The branch is pushed.", "The branch stays here, with its commit."},
 		{d.Kind == ralph.ApprovalStart, "The session begins.", "The session ends."},
+		{d.GoesOn(), "The thread goes on; other words are told to its agent, and it goes on too.", "The thread stops; its work stays, and it can go on later."},
 		{d.Kind == ralph.ApprovalStep, "The task is worked on.", "The task is skipped."},
 	} {
 		if x.is {
