@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,12 +18,12 @@ import (
 // SpecThere checks that a spec named by a person can be queued or worked on, and
 // returns its file relative to ralph/specs.
 func SpecThere(env Env, name string) (string, error) {
-	file, err := ralph.SpecFile(name)
-	if err != nil {
-		return "", err
+	root, failed := FindRoot(env)
+	if failed == nil && filepath.IsAbs(name) {
+		name = belowSpecs(root, name)
 	}
-	root, err := FindRoot(env)
-	if err != nil {
+	file, err := ralph.SpecFile(name)
+	if err = cmp.Or(err, failed); err != nil {
 		return "", err
 	}
 	text, err := specs.Read(root, file)
@@ -77,6 +78,25 @@ func SpecLabels(root, file string) []string {
 
 // ReadSpec reads a spec of ralph/specs.
 func ReadSpec(root, file string) (string, error) { return specs.Read(root, file) }
+
+// belowSpecs is the name in ralph/specs of a file that is given by its whole path, as editors
+// and shells give it; the path itself where it is not in there. The folders above may be links.
+func belowSpecs(root, name string) string {
+	folder := filepath.Join(root, "ralph/specs")
+	inside := func(folder, file string) (string, bool) {
+		rel, err := filepath.Rel(folder, file)
+		return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
+	}
+	if rel, ok := inside(folder, name); ok {
+		return rel
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	dir, failed := filepath.EvalSymlinks(filepath.Dir(name))
+	if rel, ok := inside(real, filepath.Join(dir, filepath.Base(name))); ok && err == nil && failed == nil {
+		return rel
+	}
+	return name
+}
 
 // nearSpecs names the specs that are there, for a mistyped name.
 func nearSpecs(root string) string {
