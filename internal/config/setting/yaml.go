@@ -53,21 +53,53 @@ func Parse(data []byte, src Source) (root *yaml.Node, wrong *Problem) {
 // syntaxProblem turns the parser's error into ours. A tab is by far the most
 // frequent cause and the parser's words for it help nobody.
 func syntaxProblem(data []byte, err error, src Source) *Problem {
-	line := 0
-	for text := range bytes.Lines(data) {
-		line++
-		indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
-		if bytes.ContainsRune(indent, '\t') && len(bytes.TrimSpace(text)) > 0 {
-			src.Line = line
-			return &Problem{Source: src, What: "the line is indented with a tab; use spaces"}
-		}
+	what, line := withoutLine(err)
+	var text []byte
+	if src.Line, text = wrongLine(data, what); src.Line == 0 {
+		src.Line = line // 0: the file as a whole
 	}
-	what := err.Error()
-	if m := yamlLine.FindStringSubmatch(what); m != nil {
-		src.Line, _ = strconv.Atoi(m[1]) // "" is 0: the file as a whole
-		what = m[2]
+	if indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]; bytes.ContainsRune(indent, '\t') {
+		return &Problem{Source: src, What: "the line is indented with a tab; use spaces"}
 	}
 	return &Problem{Source: src, What: "is no valid YAML: " + cut(what)}
+}
+
+// withoutLine takes the line out of the parser's words.
+func withoutLine(err error) (what string, line int) {
+	what = err.Error()
+	if m := yamlLine.FindStringSubmatch(what); m != nil {
+		line, _ = strconv.Atoi(m[1]) // "" is 0
+		what = m[2]
+	}
+	return what, line
+}
+
+// mostLines bounds the lines of a file that wrongLine looks at: it reads them again and again.
+const mostLines = 1000
+
+// wrongLine is the line that is wrong, with its text; 0 for none. The parser names the line at which
+// the broken part begins, counted from 0, and none for some of its errors. So it is the first line
+// up to which the parser says the same.
+func wrongLine(data []byte, what string) (line int, text []byte) {
+	end := 0
+	for text := range bytes.Lines(data) {
+		line++
+		end += len(text)
+		if line > mostLines {
+			break
+		}
+		dec, err := yaml.NewDecoder(bytes.NewReader(data[:end])), error(nil)
+		for err == nil {
+			err = dec.Decode(&yaml.Node{})
+		}
+		if errors.Is(err, io.EOF) {
+			continue
+		}
+		if said, _ := withoutLine(err); said == what {
+			return line, text
+		}
+	}
+	return 0, nil
 }
 
 // Structure finds what is wrong with the document whatever its keys mean:
