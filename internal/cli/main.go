@@ -25,6 +25,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
@@ -195,9 +196,32 @@ Write a spec, queue it, start the agent, walk away:
 	add("set", newDemo(env), setup.Init(env), setup.Doctor(env), setup.Bench(env), setup.AgentCheck(env), setup.Config(env), setup.Trust(env), setup.Notify(env), newVersion(env))
 	root.AddCommand(plumbing.OwnAgents(env)...)
 	root.AddCommand(newExitCodes(), setup.MergeDriver(env), plumbing.Hook(env), plumbing.Signal(env), plumbing.MCP(env), plumbing.Shim(env), plumbing.PrePush(env), plumbing.SandboxExec(env))
+	ownCompletion(root)
 	forPersons(root, env)
 	sayArguments(root)
 	return root
+}
+
+// ownCompletion has cobra's command refuse a shell that it does not know, where it shows its help
+// as if that had been asked for.
+func ownCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		var shells []string
+		for _, x := range c.Commands() {
+			shells = append(shells, x.Name())
+		}
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		c.Args = func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return flags.Errorf("there is no completion for %.40q; there is one for %s", args[0], text.List(shells, len(shells)))
+		}
+	}
 }
 
 // sayArguments has every command name its arguments when they are missing or too many, and refuse a
