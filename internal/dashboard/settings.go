@@ -404,7 +404,7 @@ func sectionOf(key string) string {
 	titles := map[string]string{
 		"agent": "Agents", "prices": "Prices", "quality": "Quality checks", "test": "Tests", "gate": "Gates", "limits": "Rate limits",
 		"budget": "Budgets", "agent_mode": "Agent mode", "merge": "Merge queue", "sync": "Trackers", "breakers": "Circuit breakers",
-		"notify": "Notifications", "web": "Dashboard", "worktree": "Worktrees", "task": "Tasks", "construct": "Specs",
+		"notify": "Notifications", "web": "Dashboard", "worktree": "Worktrees", "ui": "Terminal screen", "task": "Tasks", "construct": "Specs",
 	}
 	switch title := titles[first]; {
 	case title != "":

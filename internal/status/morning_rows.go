@@ -320,7 +320,7 @@ func (m *Morning) sentence() string {
 
 // shortly writes seconds for a sentence: 45s, 12m, 7h 42m.
 func shortly(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second)).Round(time.Second)
+	d := time.Duration(seconds * float64(time.Second)).Round(time.Millisecond) // cut to seconds, as every length of time is
 	words := ralph.Elapsed(d)
 	if d >= 10*time.Minute {
 		words, _, _ = strings.Cut(words, "m ")

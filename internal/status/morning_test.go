@@ -214,3 +214,15 @@ func TestMorningCountsWhatWaitsAsOthersDo(t *testing.T) {
 		t.Errorf("one waits: %s", m.Line)
 	}
 }
+
+// Seconds are cut as every other length of time is: the sentence and the figures beside it are the same.
+func TestMorningCutsSeconds(t *testing.T) {
+	t.Parallel()
+	x := storytest.New()
+	x.Begin(ralph.Task{ID: "t-1", Name: "one"})
+	x.Good("t-1", 4700*time.Millisecond)
+	m := x.Morning(x.Now.Add(-time.Hour))
+	if want := ralph.Elapsed(time.Duration(m.Figures.WorkSeconds*float64(time.Second))) + " at work"; m.Figures.WorkSeconds-float64(int(m.Figures.WorkSeconds)) < 0.5 || !strings.Contains(m.Line, want) {
+		t.Errorf("%v s: %q, want %s", m.Figures.WorkSeconds, m.Line, want)
+	}
+}

@@ -108,7 +108,7 @@ func TestOverviewInPlace(t *testing.T) {
 // to be resumed (A-081, A-116).
 func TestNoControlBar(t *testing.T) {
 	body := overviewAt(t, overviewState(), false)
-	wantAll(t, body, "Resume interrupted session?", "when its engine died", "was at work")
+	wantAll(t, body, "Resume interrupted session?", ", cut when its engine died", "was at work")
 	if n := strings.Count(body, `action="/do/recover"`); n != 1 {
 		t.Errorf("a cut session is offered to be resumed %d times, not once", n)
 	}

@@ -84,6 +84,9 @@ func TestReceiptsPages(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 	hasAll(t, "list", html, "build turn 150 of me", "B-026", "no signal, 1s, $0.50", "end as failed", `rel="next"`, "1 asked")
+	if at := regexp.MustCompile(`data-kind="rule"[^>]*>[^<]*</span>[^<\s]`).FindString(html); at != "" {
+		t.Errorf("a rule and the words behind it are one word: %s", at)
+	}
 	rows := strings.Split(html, `data-href="/receipt/`) // of the newest on: what came before it is the page's head
 	for i, row := range rows[1:] {
 		words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(row, " ")
@@ -128,6 +131,9 @@ func TestReceiptPage(t *testing.T) {
 	})
 	hasAll(t, "receipt", html, "build turn 1 of me", "different", `finish as failed, X-1: \x1b[31m&lt;script&gt;`, "abababab", "1,200 in, 30 out", "$0.50", "run ls", "gate.approvals: policy", "stop condition")
 	hasNone(t, "receipt", html, "<script>alert", "\x1b")
+	if at := regexp.MustCompile(`data-kind="rule"[^>]*>[^<]*</span>[^<\s]`).FindString(html); at != "" {
+		t.Errorf("a rule and the words behind it are one word: %s", at)
+	}
 	for _, bad := range []string{"0", "-1", "x", "999999"} {
 		pageOf(t, x, "/receipt/"+bad, http.StatusNotFound)
 	}

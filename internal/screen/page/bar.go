@@ -61,7 +61,7 @@ func endedWords(l Look) string {
 	case x.Live() && !l.Engine.Alive && x.Immediate:
 		return "when it was ended at once"
 	case x.Live() && !l.Engine.Alive:
-		return "when its engine died"
+		return "cut when its engine died"
 	case x.Detail != "":
 		return fmt.Sprintf("%s: %s", x.Ended, x.Detail)
 	}

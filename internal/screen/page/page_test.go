@@ -23,7 +23,7 @@ func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for have, want := range map[string]string{
 		page.Dollars(0): "$0.00", page.Dollars(0.001): "<$0.01", page.Dollars(0.01): "$0.01", page.Dollars(12.345): "$12.35",
-		page.Amount(0): "0", page.Amount(999): "999", page.Amount(1000): "1.0k", page.Amount(9_949): "9.9k", page.Amount(10_000): "10k", page.Amount(999_999): "999k",
+		page.Amount(0): "0", page.Amount(999): "999", page.Amount(1000): "1.0k", page.Amount(9_949): "9.9k", page.Amount(10_000): "10k", page.Amount(9_950): "10k", page.Amount(19_980): "20k", page.Amount(999_499): "999k", page.Amount(999_999): "1.0M", page.Amount(9_990_000): "10M",
 		page.Amount(1_000_000): "1.0M", page.Amount(9_900_000): "9.9M", page.Amount(12_345_678): "12M",
 		page.Bytes(1023): "1023 bytes", page.Bytes(1024): "1 KiB", page.Bytes(1<<20 - 1): "1023 KiB", page.Bytes(3 << 19): "1.5 MiB",
 		page.Short(0): "0 ms", page.Short(999 * time.Millisecond): "999 ms", page.Short(83 * time.Second): "1m 23s",

@@ -225,12 +225,12 @@ func Dollars(v float64) string {
 // Amount writes a large number shortly: `1.2M`.
 func Amount(n int64) string {
 	switch {
-	case n >= 10_000_000:
-		return fmt.Sprintf("%dM", n/1_000_000)
-	case n >= 1_000_000:
+	case n >= 9_950_000:
+		return fmt.Sprintf("%dM", (n+500_000)/1_000_000)
+	case n >= 999_500:
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%dk", n/1000)
+	case n >= 9_950:
+		return fmt.Sprintf("%dk", (n+500)/1000)
 	case n >= 1000:
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)
 	}

@@ -154,3 +154,11 @@ func split(offers []action.Available, names ...string) (first, rest []action.Ava
 	}
 	return first, rest
 }
+
+// tasksWord stands behind a number of tasks.
+func tasksWord(n int) string {
+	if n == 1 {
+		return "task"
+	}
+	return "tasks"
+}

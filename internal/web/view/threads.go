@@ -61,6 +61,15 @@ func decisionStatus(d ralph.ThreadDecision) string {
 	return "running"
 }
 
+// turnOf says after which turn something was decided; the name is of a thread that is still in a list.
+func turnOf(d screen.Decision) string {
+	turn := fmt.Sprintf("turn %d", d.Turn)
+	if name := text.Visible(text.Clip(text.FirstLine(d.Name), 60)); name != "" {
+		return name + ", " + turn
+	}
+	return turn
+}
+
 // autoStatus is the colour of a switch.
 func autoStatus(a screen.Auto, finished bool) string {
 	switch {
@@ -69,7 +78,7 @@ func autoStatus(a screen.Auto, finished bool) string {
 	case a == screen.AutoRunning:
 		return "running"
 	case a == screen.AutoCut:
-		return "failed"
+		return "interrupted"
 	case a == screen.AutoIdle:
 		return "waiting"
 	case finished:
