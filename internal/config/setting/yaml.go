@@ -74,8 +74,8 @@ func withoutLine(err error) (what string, line int) {
 	return what, line
 }
 
-// mostLines bounds the lines of a file that wrongLine looks at: it reads them again and again.
-const mostLines = 1000
+// maxLines bounds the lines of a file that wrongLine looks at: it reads them again and again.
+const maxLines = 1000
 
 // wrongLine is the line that is wrong, with its text; 0 for none. The parser names the line at which
 // the broken part begins, counted from 0, and none for some of its errors. So it is the first line
@@ -85,7 +85,7 @@ func wrongLine(data []byte, what string) (line int, text []byte) {
 	for text := range bytes.Lines(data) {
 		line++
 		end += len(text)
-		if line > mostLines {
+		if line > maxLines {
 			break
 		}
 		dec, err := yaml.NewDecoder(bytes.NewReader(data[:end])), error(nil)
