@@ -213,6 +213,7 @@ func ownCompletion(root *cobra.Command) {
 		var shells []string
 		for _, x := range c.Commands() {
 			shells = append(shells, x.Name())
+			x.Example = "  ralph completion " + x.Name() + " > completion." + x.Name()
 		}
 		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		c.Args = func(_ *cobra.Command, args []string) error {
