@@ -119,7 +119,7 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 	case strings.Contains(said, "not a git repository"):
 		return nil, Refuse(dir+" is not in a git repository", "run `git init` first")
 	case lines[0] == "true":
-		return nil, Refuse("a bare repository has no files to work on", "use a clone with a work tree")
+		return nil, Refuse("a bare repository has no files to work on", "make a work tree, with `git worktree add <folder>` there or `git clone` elsewhere, and run ralph in it")
 	case len(lines) > 1 && lines[1] == "false":
 		return nil, Refuse(dir+" is inside a git folder", "use the work tree it belongs to")
 	case res.Code != 0:

@@ -21,11 +21,34 @@ import (
 // FindRoot walks up to the top of the repository without starting git, so that
 // queries stay fast. Engine commands ask git itself.
 func FindRoot(env Env) (string, error) {
-	root, ok := locate.Root(env.Dir)
-	if !ok {
-		return "", &ralph.Refusal{Why: env.Dir + " is not in a git repository", Hint: "run `git init` first, or go to the repository", Kind: ralph.ErrUsage}
+	if root, ok := locate.Root(env.Dir); ok {
+		return root, nil
 	}
-	return root, nil
+	if top := bare(env.Dir); top != "" {
+		return "", &ralph.Refusal{
+			Why:  top + " is a bare repository: it has no files to work on, and ralph needs a work tree",
+			Hint: "make one, with `git worktree add <folder>` there or `git clone` elsewhere, and run ralph in it", Kind: ralph.ErrUsage,
+		}
+	}
+	return "", &ralph.Refusal{Why: env.Dir + " is not in a git repository", Hint: "run `git init` first, or go to the repository", Kind: ralph.ErrUsage}
+}
+
+// bare is the top of the repository without a work tree that a folder is in, "" for none.
+func bare(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		head, err := os.Stat(filepath.Join(dir, "HEAD"))
+		if err == nil && head.Mode().IsRegular() && isFolder(filepath.Join(dir, "objects")) && isFolder(filepath.Join(dir, "refs")) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // OpenJournal opens the journal for commands that append facts.
