@@ -59,7 +59,7 @@ func endedWords(l Look) string {
 	case x.ID == "":
 		return ""
 	case x.Live() && !l.Engine.Alive && x.Immediate:
-		return "when it was ended at once"
+		return "ended at once"
 	case x.Live() && !l.Engine.Alive:
 		return "cut when its engine died"
 	case x.Detail != "":
