@@ -24,6 +24,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/queue"
 	"github.com/ralph-loop/ralph/internal/recovery"
 	"github.com/ralph-loop/ralph/internal/report/gates"
+	"github.com/ralph-loop/ralph/internal/specs"
 	"github.com/ralph-loop/ralph/internal/views"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -104,7 +105,7 @@ func (b *Repository) readSettings() {
 // specPriority is what a spec says about its own priority; one that cannot be read says nothing,
 // and is told of when it is worked on.
 func (b *Repository) specPriority(file string) (int, error) {
-	text, err := workspace.ReadSpec(b.root, file)
+	text, err := specs.Read(b.root, file)
 	if err != nil {
 		return 0, nil
 	}

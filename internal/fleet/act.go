@@ -27,6 +27,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/specs"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -139,8 +140,7 @@ func (x answerer) queued(in action.Input) (said string, again bool) {
 	if err != nil {
 		return "", false
 	}
-	text, err := workspace.ReadSpec(x.root, file)
-	if err != nil || text != in.Text {
+	if text, err := specs.Read(x.root, file); err != nil || text != in.Text {
 		return "", false
 	}
 	for _, s := range x.journal.State().Queued(file) {

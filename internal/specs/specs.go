@@ -52,9 +52,14 @@ func Read(root, file string) (string, error) {
 // spec is not wanted any more. The zero value keeps nothing yet.
 type Kept struct {
 	mu   sync.Mutex
-	text map[string]string
-	seen map[string]fs.FileInfo // of the file, when it was read
+	said map[string]reading // by file
 	told bool
+}
+
+// reading is a spec as it was when it was looked at last.
+type reading struct {
+	text string      // what it said then or before; "" when it could not be kept
+	file fs.FileInfo // nil while it has not been there
 }
 
 // maxKept bounds how many of those that wait are looked at each time, maxKeptBytes what is kept of them all.
@@ -78,48 +83,56 @@ func (k *Kept) Read(root, file string) (string, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if text, ok := k.text[file]; ok {
+	if text := k.said[file].text; text != "" {
 		return text, nil
 	}
 	return "", fmt.Errorf("spec file ralph/specs/%s not found, as the folder ralph/specs is gone: write it again, or bring it back (git restore ralph/specs, if that is in no commit)", file)
 }
 
-// Look reads the spec at work and those that wait, where they have changed. It returns what people
-// are told, once, when their folder is gone.
+// Look reads the spec at work and those that wait, where they have changed, and forgets the others. It
+// returns what people are told, once, when their folder is gone.
 func (k *Kept) Look(root string, inbox []*ralph.Spec) (note string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if lost(root) {
-		if k.told || len(k.text) == 0 {
+		if k.told || len(k.said) == 0 {
 			return ""
 		}
 		k.told = true
 		return "the folder ralph/specs is gone: specs go on with what they said before, until this session ends; git restore ralph/specs brings it back as long as that is in no commit"
 	}
-	if k.told = false; k.text == nil {
-		k.text, k.seen = map[string]string{}, map[string]fs.FileInfo{}
-	}
-	left, room := maxKept, maxKeptBytes
-	for _, text := range k.text {
-		room -= len(text)
-	}
+	k.told = false
+	said, room := make(map[string]reading, len(k.said)), maxKeptBytes
 	for _, q := range inbox {
 		if q.Status != ralph.SpecPending && q.Status != ralph.SpecActive {
 			continue
 		}
-		if left--; left < 0 {
+		if len(said) == maxKept {
 			break
 		}
-		info, err := os.Stat(filepath.Join(root, folder, q.File))
-		if was := k.seen[q.File]; err != nil || was != nil && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
-			continue
+		x := k.said[q.File].again(root, q.File)
+		if len(x.text) > room {
+			x.text = ""
 		}
-		if text, err := Read(root, q.File); err == nil && len(text) <= room {
-			k.text[q.File], k.seen[q.File] = text, info
-			room -= len(text)
+		if x.file != nil {
+			said[q.File], room = x, room-len(x.text)
 		}
 	}
+	k.said = said
 	return ""
+}
+
+// again is the reading of a file as it is now. One that is not there or cannot be read says what it said.
+func (x reading) again(root, name string) reading {
+	file, err := os.Stat(filepath.Join(root, folder, name))
+	if err != nil || x.file != nil && x.file.Size() == file.Size() && x.file.ModTime().Equal(file.ModTime()) {
+		return x
+	}
+	if text, err := Read(root, name); err == nil {
+		x.text = text
+	}
+	x.file = file
+	return x
 }
 
 // lost reports whether the folder is gone as a whole.

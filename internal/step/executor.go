@@ -146,10 +146,8 @@ func (x *Executor) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 	err := x.diskSpace()
 	if err == nil {
 		note := x.specs.Look(x.Root, s.Inbox)
-		if facts, err = x.do(ctx, s, id, step); err == nil {
-			if note += x.specs.Look(x.Root, s.Inbox); note != "" {
-				facts = append(facts, ralph.Noted{Text: note})
-			}
+		if facts, err = x.do(ctx, s, id, step); err == nil && note != "" {
+			facts = append(facts, ralph.Noted{Text: note})
 		}
 	}
 	if err == nil {

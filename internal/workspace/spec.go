@@ -76,9 +76,6 @@ func SpecLabels(root, file string) []string {
 	return head.Worker
 }
 
-// ReadSpec reads a spec of ralph/specs.
-func ReadSpec(root, file string) (string, error) { return specs.Read(root, file) }
-
 // belowSpecs is the name in ralph/specs of a file that is given by its whole path, as editors
 // and shells give it; the path itself where it is not in there. The folders above may be links.
 func belowSpecs(root, name string) string {
