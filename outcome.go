@@ -61,8 +61,11 @@ func (StepLate) Kind() string { return "step.late" }
 // About implements Fact.
 func (f StepLate) About() TaskID { return f.Task }
 
+// Spent is what the turn used that counts no more.
+func (f StepLate) Spent() Usage { return f.Usage.counted() }
+
 func (f StepLate) fold(s *State, _ Event) {
-	usage := f.Usage.counted()
+	usage := f.Spent()
 	s.Session.Usage = s.Session.Usage.Add(usage)
 	s.Plan.Usage = s.Plan.Usage.Add(usage)
 	s.count(func(t *Totals) { t.Usage = t.Usage.Add(usage) })

@@ -10,8 +10,8 @@ func SpentBy(fact ralph.Fact) (u ralph.Usage, ok bool) {
 		return f.Spent(), true
 	case ralph.Compacted:
 		return f.Spent(), true
-	case ralph.StepLate: // of a turn that counts no more
-		return (&ralph.TurnEnded{Usage: f.Usage}).Spent(), true
+	case ralph.StepLate:
+		return f.Spent(), true
 	case ralph.Guided:
 		u = f.Usage
 	case ralph.Advised:
