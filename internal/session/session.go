@@ -375,14 +375,12 @@ func (x *Session) work(ctx context.Context) error {
 	return ExitFor(reason, s, x.asked)
 }
 
-// wasForced writes down that a person ended it at once, so that nobody takes it for a crash. It is
-// written after the end: whoever holds the journal's lock does not keep the engine alive.
+// wasForced writes down that a person ended it at once, so that nobody takes it for a crash. It waits, as
+// every fact does, for whoever has the journal's lock.
 func (x *Session) wasForced(ctx context.Context, by string) {
 	if by == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-	defer cancel()
 	_ = x.journal.Update(ctx, "person", func(s *ralph.State) ([]ralph.Fact, error) { return s.StopNow(by) })
 }
 
