@@ -183,24 +183,31 @@ func TestCompacted(t *testing.T) {
 	}
 }
 
+// byTheMinute tells a new state facts at minutes, and wants how many minutes the session and its spec have run at one.
+func byTheMinute(t *testing.T) (at func(minute int, facts ...ralph.Fact), want func(minute, session, spec int)) {
+	t.Helper()
+	var s ralph.State
+	start := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
+	at = func(minute int, facts ...ralph.Fact) {
+		for _, f := range facts {
+			s.Apply(ralph.Event{Seq: s.Seq + 1, By: "engine", At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
+		}
+	}
+	want = func(minute, session, spec int) {
+		t.Helper()
+		now := start.Add(time.Duration(minute) * time.Minute)
+		if a, b := s.Running(now), s.JobElapsed(now); a != time.Duration(session)*time.Minute || b != time.Duration(spec)*time.Minute {
+			t.Errorf("minute %d: the session ran %s, the spec %s; want %d and %d minutes", minute, a, b, session, spec)
+		}
+	}
+	return at, want
+}
+
 // F-18, X-59: while all that is at work waits for answers, between turns or in the middle
 // of one, no running time passes; beside an agent at work it does.
 func TestQuestionsAreNoRunningTime(t *testing.T) {
 	t.Parallel()
-	var s ralph.State
-	start := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
-	at := func(minute int, facts ...ralph.Fact) {
-		for _, f := range facts {
-			s.Apply(ralph.Event{Seq: s.Seq + 1, At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
-		}
-	}
-	want := func(minute, ran int) {
-		t.Helper()
-		now := start.Add(time.Duration(minute) * time.Minute)
-		if a, b := s.Running(now), s.JobElapsed(now); a != time.Duration(ran)*time.Minute || a != b {
-			t.Errorf("minute %d: the session ran %s, the spec %s; want %d minutes", minute, a, b, ran)
-		}
-	}
+	at, want := byTheMinute(t)
 	asks := func(id ralph.ApprovalID, task ralph.TaskID, inTurn bool) ralph.Fact {
 		return ralph.Asked{Approval: ralph.Approval{ID: id, Kind: ralph.ApprovalQuestion, Task: task, InTurn: inTurn}}
 	}
@@ -209,34 +216,22 @@ func TestQuestionsAreNoRunningTime(t *testing.T) {
 		at(0, ralph.TaskAdded{Task: ralph.Task{ID: id, Name: "x"}}, ralph.TaskStarted{ID: id}, ralph.StepStarted{Task: id, Step: ralph.Turn{Agent: "me"}})
 	}
 	at(5, ralph.TurnEnded{Task: "t-1", Agent: "me", Exit: ralph.ExitOK}, asks("g-1", "t-1", false))
-	want(10, 10) // the other one works
+	want(10, 10, 10) // the other one works
 	at(10, asks("g-2", "t-2", true))
-	want(600, 10) // it asks in the middle of its turn
+	want(600, 10, 10) // it asks in the middle of its turn
 	at(600, ralph.Answered{ID: "g-2"})
-	want(605, 15)
+	want(605, 15, 15)
 	at(605, asks("g-3", "t-2", true))
 	at(700, ralph.Noted{Text: "somebody looked"})
-	want(800, 15)
+	want(800, 15, 15)
 	at(800, ralph.Answered{ID: "g-1"}) // its task may go on: it is at work again
-	want(803, 18)
+	want(803, 18, 18)
 }
 
 // while all that is at work are threads that a person paused, no running time passes.
 func TestPausedThreadsAreNoRunningTime(t *testing.T) {
 	t.Parallel()
-	var s ralph.State
-	start := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
-	at := func(minute int, facts ...ralph.Fact) {
-		for _, f := range facts {
-			s.Apply(ralph.Event{Seq: s.Seq + 1, At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
-		}
-	}
-	want := func(minute, ran int) {
-		t.Helper()
-		if got := s.Running(start.Add(time.Duration(minute) * time.Minute)); got != time.Duration(ran)*time.Minute {
-			t.Errorf("minute %d: the session ran %s, want %d minutes", minute, got, ran)
-		}
-	}
+	at, want := byTheMinute(t)
 	at(0, ralph.SessionStarted{ID: "s-1", Mode: ralph.ModeAuto}, ralph.PlanStarted{}, ralph.JobStarted{Job: "j"})
 	for _, id := range []ralph.TaskID{"t-1", "t-2"} {
 		at(0, ralph.TaskAdded{Task: ralph.Task{ID: id, Name: "x"}}, ralph.ThreadStarted{Task: id}, ralph.TaskStarted{ID: id},
@@ -247,31 +242,18 @@ func TestPausedThreadsAreNoRunningTime(t *testing.T) {
 	}
 	at(5, ralph.ThreadWanted{Task: "t-1", Want: ralph.ThreadPause}, ralph.ThreadWanted{Task: "t-2", Want: ralph.ThreadPause})
 	at(6, ended("t-1"))
-	want(10, 10) // the other one is in its turn
+	want(10, 10, 10) // the other one is in its turn
 	at(10, ended("t-2"))
-	want(600, 10)
+	want(600, 10, 10)
 	at(600, ralph.ThreadWanted{Task: "t-2", Want: ralph.ThreadRun})
-	want(605, 15)
+	want(605, 15, 15)
 }
 
 // a pause that is reached, and a start that waits for approval, are no running
 // time, neither for the session nor for its spec; what came before and after is.
 func TestRestIsNoRunningTime(t *testing.T) {
 	t.Parallel()
-	var s ralph.State
-	start := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
-	at := func(minute int, facts ...ralph.Fact) {
-		for _, f := range facts {
-			s.Apply(ralph.Event{Seq: s.Seq + 1, By: "engine", At: start.Add(time.Duration(minute) * time.Minute), Fact: f})
-		}
-	}
-	want := func(minute, session, spec int) {
-		t.Helper()
-		now := start.Add(time.Duration(minute) * time.Minute)
-		if a, b := s.Running(now), s.JobElapsed(now); a != time.Duration(session)*time.Minute || b != time.Duration(spec)*time.Minute {
-			t.Errorf("minute %d: the session ran %s, the spec %s; want %d and %d minutes", minute, a, b, session, spec)
-		}
-	}
+	at, want := byTheMinute(t)
 	at(0, ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.Asked{Approval: ralph.Approval{ID: "g-1", Kind: ralph.ApprovalStart}})
 	want(30, 0, 0)
 	at(30, ralph.Answered{ID: "g-1", Verdict: ralph.Approved}, ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one"}},
