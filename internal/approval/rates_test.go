@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/approval"
 	"github.com/ralph-loop/ralph/internal/lookup"
 	"github.com/ralph-loop/ralph/internal/operation"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // needed is a line of a corpus with what its harm needs: the word after `# need:` above it.
@@ -130,6 +131,9 @@ func measure(t *testing.T, files []string, unsaid func(file string) string) meas
 // author: in a sandbox a line counts where policy lets it run without a question and the sandbox
 // does not bound what its harm needs; without one where policy does not ask.
 func TestWhatCanHappen(t *testing.T) {
+	if !ralphtest.Thorough() {
+		t.Skip("takes long: with the tag soak, as `.ci/run soak` has it")
+	}
 	t.Parallel()
 	dir := "../operation/testdata/fresh-"
 	m := measure(t, []string{dir + "files.txt", dir + "beyond.txt", dir + "ordinary.txt"}, func(name string) string {
@@ -185,7 +189,7 @@ func TestEssence(t *testing.T) {
 	n := 0
 	for _, file := range files {
 		for i, line := range needs(t, file) {
-			if i%17 > 0 { // each takes half a millisecond
+			if i%ralphtest.Rounds(68, 17) > 0 { // each takes half a millisecond
 				continue
 			}
 			q := command(line.line)
@@ -200,7 +204,7 @@ func TestEssence(t *testing.T) {
 			}
 		}
 	}
-	if n < 400 {
+	if n < ralphtest.Rounds(100, 400) {
 		t.Errorf("looked at %d", n)
 	}
 }

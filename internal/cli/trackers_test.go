@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/tracker/trackertest"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -28,7 +29,7 @@ func of(t *testing.T, service ralph.Service, s *trackertest.Server) (env workspa
 // Issues of each service come in by a source and by name, and are worked on like any spec (C-055).
 func TestIssuesIn(t *testing.T) {
 	t.Parallel()
-	for _, service := range ralph.Services() {
+	for _, service := range ralphtest.Cases(3, ralph.Services()) {
 		t.Run(string(service), func(t *testing.T) {
 			t.Parallel()
 			s := trackertest.Start(t, service)
@@ -67,7 +68,7 @@ func TestIssuesIn(t *testing.T) {
 // The doctor asks each service in use once, changes nothing there, and says which right is missing.
 func TestDoctorOfServices(t *testing.T) {
 	t.Parallel()
-	for _, service := range ralph.Services() {
+	for _, service := range ralphtest.Cases(3, ralph.Services()) {
 		t.Run(string(service), func(t *testing.T) {
 			t.Parallel()
 			s := trackertest.Start(t, service)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
@@ -108,7 +109,7 @@ func TestAConflictIsResolved(t *testing.T) {
 func TestAgentsThatUseGitToResolve(t *testing.T) {
 	t.Parallel()
 	solve := func(y *testRepo, dir string) { put(y.t, filepath.Join(dir, "a.txt"), resolved) }
-	for name, c := range map[string]struct {
+	for name, c := range ralphtest.Named(3, map[string]struct {
 		do   func(y *testRepo, dir string)
 		fail string
 	}{
@@ -128,7 +129,7 @@ func TestAgentsThatUseGitToResolve(t *testing.T) {
 		}, ""},
 		"commits markers": {func(y *testRepo, dir string) { y.gitIn(dir, "commit", "-q", "-a", "-m", "done") }, "a.txt"},
 		"aborts":          {func(y *testRepo, dir string) { y.gitIn(dir, "merge", "--abort") }, "undone"},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			y := newYard(t, 2)

@@ -133,11 +133,19 @@ func TestCutAnywhere(t *testing.T) {
 	if want.Inbox != "failed done done" || want.Commits != 2 || want.Shelved != 1 {
 		t.Fatalf("the uncut run: %+v", want)
 	}
-	for seq := first; seq < last; seq++ {
+	for _, seq := range ralphtest.Cases(4, between(first, last)) {
 		t.Run(fmt.Sprintf("after fact %d", seq), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { cutAt(t, seq, slices.Contains(ends, seq), want) })
 		})
 	}
+}
+
+// between are the numbers from first on that come before last.
+func between(first, last int64) (all []int64) {
+	for n := first; n < last; n++ {
+		all = append(all, n)
+	}
+	return all
 }
 
 func cutAt(t *testing.T, seq int64, whole bool, want result) {

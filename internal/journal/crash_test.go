@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // C-005, C-015: kill -9 at random moments of a process that appends, rotates and writes views:
@@ -21,7 +22,7 @@ func TestKilledWhileAppending(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	acked := int64(0)
-	for range 20 {
+	for range ralphtest.Rounds(6, 20) {
 		c := startChild(t, "append", root)
 		for range 1 + rand.IntN(30) {
 			acked = ackedSeq(t, c.line())

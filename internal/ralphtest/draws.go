@@ -2,6 +2,8 @@ package ralphtest
 
 import (
 	"flag"
+	"maps"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -27,6 +29,28 @@ func Rounds(few, many int) int {
 		return many
 	}
 	return few
+}
+
+// Cases are every n-th of a table's cases in the suite of every day, from the first on, and all of
+// them where Thorough.
+func Cases[T any](n int, all []T) []T {
+	if Thorough() {
+		return all
+	}
+	var some []T
+	for i := 0; i < len(all); i += n {
+		some = append(some, all[i])
+	}
+	return some
+}
+
+// Named is Cases of a table by name, in the order of the names.
+func Named[T any](n int, all map[string]T) map[string]T {
+	some := map[string]T{}
+	for _, name := range Cases(n, slices.Sorted(maps.Keys(all))) {
+		some[name] = all[name]
+	}
+	return some
 }
 
 // Thorough reports whether there is time for every case: with the tag soak, or where someone

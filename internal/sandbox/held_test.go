@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
@@ -206,7 +207,7 @@ func TestHeld(t *testing.T) {
 				}
 				t.Cleanup(func() { _ = listener.Close() })
 				// Rows that move what others need come true where they are open: each has a lab.
-				for name, row := range held {
+				for name, row := range ralphtest.Named(3, held) {
 					l := newLab(t, cred)
 					got := l.sh(t, kind, "("+row+") > /dev/null 2>&1 && echo yes || echo no", "OUT="+strconv.Itoa(out.Process.Pid), "SOCK="+sock)
 					want := "no\n"

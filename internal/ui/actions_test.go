@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ralphtest/storytest"
 )
 
@@ -277,7 +278,7 @@ func TestFollow(t *testing.T) {
 func TestMonkey(t *testing.T) {
 	t.Parallel()
 	keys := strings.Fields("j k g G 1 2 3 4 5 6 7 8 tab enter esc ] [ f w z / n N : x u t , . < > y T ? p s a d r e R X + y n space left right up down pgdown pgup ctrl+s ctrl+p backspace home end l h o 界 !")
-	for seed := range uint64(5) {
+	for seed := range uint64(ralphtest.Rounds(2, 5)) { //nolint:gosec // few
 		rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a monkey
 		p := play(t, atWork(t), 80, 24)
 		var pressed []string

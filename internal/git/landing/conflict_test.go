@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git/refs"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 
 	"pgregory.net/rapid"
@@ -117,7 +118,7 @@ func (b *testRepo) commitAs(name, at string, change func(*testRepo)) string {
 // Each kind of conflict, beside the person's checkout, with both sides shown.
 func TestMergeConflicts(t *testing.T) {
 	t.Parallel()
-	for name, tt := range conflictCases() {
+	for name, tt := range ralphtest.Named(4, conflictCases()) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)

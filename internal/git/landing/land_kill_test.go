@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // names that the landing of landBox changes, in the order in which git does it:
@@ -64,7 +65,7 @@ func TestLandAfterAKill(t *testing.T) {
 	for n := range landNames() {
 		cases[fmt.Sprintf("%d files new", n+1)] = files(n + 1)
 	}
-	for name, prepare := range cases {
+	for name, prepare := range ralphtest.Named(4, cases) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, in := landBox(t)

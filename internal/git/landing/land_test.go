@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -180,7 +181,7 @@ func TestLandOnADetachedHead(t *testing.T) {
 // A checkout with anything of the person's in it is never touched.
 func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
+	for name, tt := range ralphtest.Named(4, map[string]struct {
 		change func(*testRepo)
 		dirty  string
 	}{
@@ -207,7 +208,7 @@ func TestLandLeavesADirtyCheckoutAlone(t *testing.T) {
 			b.Git("add", "a.txt")
 			b.Try("stash", "apply")
 		}, "a.txt"},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, in := landBox(t)
@@ -232,7 +233,7 @@ func TestLandBesideChangedSettings(t *testing.T) {
 	t.Parallel()
 	const config = "ralph/config.yaml"
 	stage := func(b *testRepo) { b.Git("add", "-f", config) }
-	for name, tt := range map[string]struct {
+	for name, tt := range ralphtest.Named(3, map[string]struct {
 		change func(*testRepo)
 		status string // of the settings, before and after
 	}{
@@ -241,7 +242,7 @@ func TestLandBesideChangedSettings(t *testing.T) {
 		"staged and again": {both(write(config, "staged\n"), stage, write(config, "mine\n")), "MM " + config},
 		"deleted":          {remove(config), " D " + config},
 		"learnings":        {write(progressFile, "mine\n"), " M " + progressFile},
-	} {
+	}) {
 		for _, killed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, killed %v", name, killed), func(t *testing.T) {
 				t.Parallel()

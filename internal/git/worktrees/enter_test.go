@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -221,7 +222,7 @@ func (b *testRepo) outside() map[string]string {
 // nothing that was there is lost.
 func TestEnterAfterTerribleThings(t *testing.T) {
 	t.Parallel()
-	for _, tt := range terribles() {
+	for _, tt := range ralphtest.Cases(4, terribles()) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
@@ -263,7 +264,7 @@ func TestEnterAfterTerribleThings(t *testing.T) {
 // B-079: removed at once, whatever was left, and nothing lost.
 func TestRemoveAfterTerribleThings(t *testing.T) {
 	t.Parallel()
-	for _, tt := range terribles() {
+	for _, tt := range ralphtest.Cases(4, terribles()) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)

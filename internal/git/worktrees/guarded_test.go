@@ -86,7 +86,7 @@ func plant(t *testing.T, b *testRepo, dir, script string) (held func()) {
 // matter; that it goes on where there was no harm is seen in the other tests.
 func TestAgentsDoNotChooseWhatGitRuns(t *testing.T) {
 	t.Parallel()
-	for name, script := range attacks() {
+	for name, script := range ralphtest.Named(4, attacks()) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
@@ -140,7 +140,7 @@ func everything(w *testRepo, tree *git.Repo, b *testRepo, dir string) {
 // S1: the submodules of a worktree have their settings where its agent writes them.
 func TestAgentsDoNotChooseWhatGitRunsInSubmodules(t *testing.T) {
 	t.Parallel()
-	for name, script := range map[string]string{
+	for name, script := range ralphtest.Named(4, map[string]string{
 		"monitor": `git config -f $G/modules/vendor/lib/config core.fsmonitor $EVIL; echo x > vendor/lib/a.txt`,
 		"filter": `printf '[filter "x"]\n\tclean = %s\n\tsmudge = %s\n' $EVIL $EVIL >> $G/modules/vendor/lib/config
 			echo '* filter=x' > vendor/lib/.gitattributes; echo x > vendor/lib/a.txt`,
@@ -151,7 +151,7 @@ func TestAgentsDoNotChooseWhatGitRunsInSubmodules(t *testing.T) {
 		"include":  `printf '[core]\n\tfsmonitor = %s\n' $EVIL > $T/inc; git config -f $G/modules/vendor/lib/config include.path $T/inc; echo x > vendor/lib/a.txt`,
 		"worktree": `mkdir $T/w; cp $VICTIM $T/w/a.txt; rm $VICTIM; ln -s $T/w/a.txt $VICTIM; git config -f $G/modules/vendor/lib/config core.worktree $T/w`,
 		"update":   `git config -f $G/modules/vendor/lib/config submodule.deep.update "!$EVIL"; git -C vendor/lib/deep checkout -q --detach`,
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, _ := withLib(t)
@@ -169,7 +169,7 @@ func TestAgentsDoNotChooseWhatGitRunsInSubmodules(t *testing.T) {
 // S1, in place: the same in the checkout, as far as its sandbox leaves .git to be written.
 func TestAgentsDoNotChooseWhatGitRunsInPlace(t *testing.T) {
 	t.Parallel()
-	for name, script := range attacks() {
+	for name, script := range ralphtest.Named(4, attacks()) {
 		if strings.HasPrefix(name, ".git ") || strings.HasPrefix(name, "settings") || strings.Contains(name, "gone") || strings.Contains(name, "modules") {
 			continue // these write what the sandbox keeps, or a worktree alone has
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/info"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 )
 
@@ -123,7 +124,7 @@ func moveBox(b *testRepo, name string) *testRepo {
 // B-005, B-079: a worktree's whole life in repositories of all kinds.
 func TestWorktreesInOddRepositories(t *testing.T) {
 	t.Parallel()
-	for _, tt := range oddRepos() {
+	for _, tt := range ralphtest.Cases(4, oddRepos()) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := tt.make(t)
