@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -19,6 +20,12 @@ const (
 	maxOfOurs     = 16_000    // a package of ours
 )
 
+// usersPackages are those that the program of users is made of.
+var usersPackages = sync.OnceValues(func() ([]string, error) {
+	deps, err := exec.Command("go", "list", "-deps", ".").Output()
+	return strings.Fields(string(deps)), err
+})
+
 // initialised are the packages that a command initialises before it answers, with the bytes that
 // each makes.
 func initialised(t *testing.T, dir string, args ...string) (packages map[string]int, said string) {
@@ -27,12 +34,10 @@ func initialised(t *testing.T, dir string, args ...string) (packages map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
-	deps, err := list.Output()
+	users, err := usersPackages()
 	if err != nil {
 		t.Fatalf("go list -deps: %v", err)
 	}
-	users := strings.Fields(string(deps))
 	var out, trace strings.Builder
 	cmd := exec.CommandContext(t.Context(), ralph, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), "GODEBUG=inittrace=1"), &out, &trace

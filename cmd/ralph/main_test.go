@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs what a person would type, in repositories of their own. Each
-// script names the requirements it covers in its first lines.
+// script names the requirements it covers in its first lines. These are the scripts of every
+// day: together they name all that any script names (TestEveryRequirementIsNamed).
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	scripts(t, "testdata/script", "")
@@ -41,6 +42,28 @@ func TestScripts(t *testing.T) {
 func TestScriptsOnDisk(t *testing.T) {
 	t.Parallel()
 	scripts(t, "testdata/disk", disk(t))
+}
+
+// TestScriptsThorough runs all other scripts, which take three times as long: more ways to the same
+// requirements.
+func TestScriptsThorough(t *testing.T) {
+	thorough(t)
+	t.Parallel()
+	scripts(t, "testdata/thorough", "")
+}
+
+// TestScriptsThoroughOnDisk is that of those that cannot be in memory.
+func TestScriptsThoroughOnDisk(t *testing.T) {
+	thorough(t)
+	t.Parallel()
+	scripts(t, "testdata/thorough_disk", disk(t))
+}
+
+func thorough(t *testing.T) {
+	t.Helper()
+	if !ralphtest.Thorough() {
+		t.Skip("takes long: with the tag soak, as `.ci/run soak` has it")
+	}
 }
 
 // disk is a folder that is not in memory.

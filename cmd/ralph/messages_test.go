@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,15 +85,18 @@ func TestEveryMessageIsRead(t *testing.T) {
 
 // textOf is a script by its name, or a file or the tests of a folder below the root.
 func textOf(where string) (string, error) {
-	paths := []string{filepath.Join("testdata/script", where+".txtar")}
+	paths, err := filepath.Glob(filepath.Join("testdata", "*", where+".txtar"))
 	if strings.Contains(where, "/") {
 		paths = []string{filepath.Join("../..", where)}
 		if !strings.HasSuffix(where, ".go") {
-			var err error
-			if paths, err = filepath.Glob(filepath.Join("../..", where, "*_test.go")); err != nil {
-				return "", err
-			}
+			paths, err = filepath.Glob(filepath.Join("../..", where, "*_test.go"))
 		}
+	}
+	if err != nil {
+		return "", err
+	}
+	if len(paths) == 0 {
+		return "", fmt.Errorf("there is no script or test %s", where)
 	}
 	var all strings.Builder
 	for _, p := range paths {

@@ -181,7 +181,7 @@ func TestProcessesOfATask(t *testing.T) {
 		t.Skip("a ralph built for the detector is so slow that gits which stay end between two steps")
 	}
 	const none, checks = "quality.commands=[]", "quality.commands=['true']"
-	for _, tt := range []struct {
+	for _, tt := range ralphtest.Cases(4, []struct {
 		name, command    string
 		settings         []string
 		processes, facts string
@@ -216,7 +216,7 @@ func TestProcessesOfATask(t *testing.T) {
 			"1 agent build, 1 git add, 2 git checkout, 1 git commit, 2 sh",
 			"1 advanced, 2 checks.ran, 1 committed, 1 merge.queued, 1 merged, 1 prepared, 7 step.started, 2 task.added, 2 task.ended, 2 task.started, 1 turn.ended",
 		},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			processes, facts := "", ""
