@@ -24,7 +24,7 @@ generate: ## make the Go of the dashboard's templates (internal/web/view, intern
 	go run $(TEMPL) generate -path internal/web/view
 	go run $(TEMPL) generate -path internal/chart
 
-test: ## all tests, the house law too
+test: ## the suite of every day, the house law too
 	go test ./...
 
 lint: ## golangci-lint with gofumpt
@@ -63,10 +63,10 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 		done; \
 	done
 
-soak: ## long tests: for SOAK_TIME (2m) kill -9 and a person beside at random; kills at every fact, floods, full disks, 50 specs in a row
+soak: ## what the suite of every day leaves out, and long tests: for SOAK_TIME (2m) kill -9 and a person beside at random; kills at every fact, floods, full disks, 50 specs in a row
 	SOAK_TIME=$(SOAK_TIME) go test -count=1 -tags soak -timeout 60m ./internal/soak ./internal/e2e ./internal/outbox
 	go test -count=1 -timeout 30m ./internal/git ./internal/git/landing ./internal/git/shelve -rapid.checks 200
-	go test -count=1 -timeout 30m -tags soak ./internal/git/worktrees
+	.ci/run soak
 	go test -count=1 -timeout 30m ./internal/engine -run 'TestEveryNight' -rapid.checks 2000
 
 e2e-fleet: ## coordinator and workers as processes over a real Temporal server, killed at random (builds the server once, some minutes)
