@@ -40,7 +40,7 @@ func TestAnOldFileUndoesNothing(t *testing.T) {
 			must(t, update(j, ralph.JobStarted{Job: "j", ID: "q-1", File: "a.md"}, ralph.TaskStarted{ID: "t-1"}, ralph.TaskStarted{ID: "t-2"}))
 			must(t, update(j, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}, ralph.SpecRemoved{ID: "q-3"},
 				ralph.TaskEdited{Task: ralph.Task{ID: "t-3", Name: "by a command", Status: ralph.TaskPending}}))
-			must(t, j.Flush())
+			must(t, j.Flush(t.Context()))
 			newest := read(t, root, name)
 			before := j.State()
 
@@ -102,7 +102,7 @@ func TestAFileOfOldAndNew(t *testing.T) {
 	root, j := started(t)
 	must(t, update(j, ralph.TaskStarted{ID: "t-1"}, ralph.TaskStarted{ID: "t-2"}))
 	must(t, update(j, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}))
-	must(t, j.Flush())
+	must(t, j.Flush(t.Context()))
 	editLines(t, root, planPath, func(l []string) []string {
 		for i := range l {
 			l[i] = strings.NewReplacer(`"done"`, `"pending"`, `"active"`, `"pending"`).Replace(l[i])
@@ -146,7 +146,7 @@ func TestAnEngineToleratesACorruptView(t *testing.T) {
 			save(t, root, name, broken)
 			must(t, update(j, ralph.TaskStarted{ID: "t-1"}))
 			must(t, update(j, note("still at work")))
-			must(t, j.Flush())
+			must(t, j.Flush(t.Context()))
 			wantText(t, read(t, root, name), broken)
 			_, bad := told(t, j)
 			if len(bad) != 1 || bad[0].File != name || bad[0].Line != line || !strings.Contains(bad[0].Why, "conflict marker") {

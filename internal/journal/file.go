@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/views"
 	"golang.org/x/sys/unix"
@@ -73,7 +72,7 @@ const (
 type File struct {
 	opt   Options
 	dir   string // absolute ralph/.state
-	lock  *flock.Flock
+	lock  *writeLock
 	clock *Clock
 	flock func(fd, how int) error // of the session lock: the kernel's
 
@@ -112,6 +111,7 @@ func Open(opt Options) (*File, error) {
 		opt.SegmentSize = segmentSize
 	}
 	j := &File{opt: opt, dir: filepath.Join(opt.Root, views.StateDir), moved: make(chan struct{}), told: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
+	j.lock = newWriteLock(j.dir)
 	j.views.Init(opt.views())
 	defer debug.SetGCPercent(debug.SetGCPercent(openGC))
 	if opt.Read {
@@ -124,7 +124,6 @@ func Open(opt Options) (*File, error) {
 	if err := keepFolder(j.dir); err != nil {
 		return nil, err
 	}
-	j.lock = flock.New(filepath.Join(j.dir, "journal.lock"), flock.SetPermissions(0o600))
 	if err := j.reload(); err != nil {
 		return nil, err
 	}
@@ -154,7 +153,7 @@ func (j *File) openRead() error {
 
 // Close writes what is still to be written and lets go of the file.
 func (j *File) Close() error {
-	err := j.Flush()
+	err := j.Flush(context.Background())
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
@@ -215,10 +214,10 @@ func (j *File) Answer(ctx context.Context, by string, receipt int64, decide func
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if err := j.takeLock(); err != nil {
+	if err := j.lock.take(ctx); err != nil {
 		return err
 	}
-	defer j.lock.Unlock() //nolint:errcheck // closing the descriptor frees it in any case
+	defer j.lock.file.Unlock() //nolint:errcheck // closing the descriptor frees it in any case
 	if err := j.catchUp(); err != nil {
 		return err
 	}
@@ -256,17 +255,6 @@ func (j *File) Answer(ctx context.Context, by string, receipt int64, decide func
 		viewErr = &views.ViewError{Err: viewErr}
 	}
 	return errors.Join(err, viewErr)
-}
-
-func (j *File) takeLock() error {
-	err := j.lock.Lock()
-	if errors.Is(err, os.ErrNotExist) {
-		return gone()
-	}
-	if err != nil {
-		return cannotLock("journal.lock", err)
-	}
-	return nil
 }
 
 // readBack records what people changed in the views. An edit that could not be
@@ -544,12 +532,12 @@ func (j *File) flushLater() {
 		// A long plan on a slow disk takes its time: writing it may take a twentieth
 		// of the run, not more.
 		delay := min(max(planDelay, 19*j.planTook), maxPlanDelay)
-		j.dirty = time.AfterFunc(delay, func() { _ = j.Flush() })
+		j.dirty = time.AfterFunc(delay, func() { _ = j.Flush(context.Background()) })
 	}
 }
 
 // Flush writes views that wait to be written.
-func (j *File) Flush() error {
+func (j *File) Flush(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.dirty == nil || j.closed {
@@ -557,10 +545,10 @@ func (j *File) Flush() error {
 	}
 	j.dirty.Stop()
 	j.dirty = nil
-	if err := j.takeLock(); err != nil {
+	if err := j.lock.take(ctx); err != nil {
 		return err
 	}
-	defer j.lock.Unlock() //nolint:errcheck // as in Update
+	defer j.lock.file.Unlock() //nolint:errcheck // as in Update
 	if err := j.catchUp(); err != nil {
 		return err
 	}

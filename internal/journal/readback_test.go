@@ -156,7 +156,7 @@ func TestEditBesideNewFacts(t *testing.T) {
 	must(t, update(j, ralph.JobStarted{Job: "j", ID: "q-1", File: "a.md"}, ralph.TaskStarted{ID: "t-1"}, ralph.TaskStarted{ID: "t-2"},
 		ralph.SpecRemoved{ID: "q-3"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-5", Name: "new", Status: ralph.TaskPending}}))
 	must(t, update(j, ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}))
-	must(t, j.Flush())
+	must(t, j.Flush(t.Context()))
 	// The views and their copies as they were before: the person's editor still
 	// had the old text, and a crash had kept ralph from writing the new one.
 	putBack(t, root, inboxPath, oldInbox)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/views"
 	"golang.org/x/sys/unix"
@@ -30,7 +29,7 @@ func Repair(ctx context.Context, opt Options) (*ralph.JournalCut, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	cut, err := repair(opt)
+	cut, err := repair(ctx, opt)
 	if cut == nil || err != nil {
 		return cut, err
 	}
@@ -42,7 +41,7 @@ func Repair(ctx context.Context, opt Options) (*ralph.JournalCut, error) {
 	return cut, errors.Join(err, j.Close())
 }
 
-func repair(opt Options) (*ralph.JournalCut, error) {
+func repair(ctx context.Context, opt Options) (*ralph.JournalCut, error) {
 	j := &File{opt: opt, dir: filepath.Join(opt.Root, views.StateDir), moved: make(chan struct{}), told: -1, flock: unix.Flock, clock: NewClock(opt.Now)}
 	j.views.Init(opt.views())
 	if _, err := os.Stat(j.dir); errors.Is(err, os.ErrNotExist) {
@@ -53,11 +52,11 @@ func repair(opt Options) (*ralph.JournalCut, error) {
 		return nil, err
 	}
 	defer engine.Unlock() //nolint:errcheck // closing the descriptor frees it in any case
-	j.lock = flock.New(filepath.Join(j.dir, "journal.lock"), flock.SetPermissions(0o600))
-	if err := j.takeLock(); err != nil {
+	j.lock = newWriteLock(j.dir)
+	if err := j.lock.take(ctx); err != nil {
 		return nil, err
 	}
-	defer j.lock.Unlock() //nolint:errcheck // as in Update
+	defer j.lock.file.Unlock() //nolint:errcheck // as in Update
 	b, err := j.firstBreak()
 	if err != nil || b == nil {
 		return nil, err

@@ -150,12 +150,12 @@ func TestSessionFileOfAStart(t *testing.T) {
 	first := readSession(t, root).UpdatedAt
 	now = now.Add(time.Minute)
 	must(t, update(j, ralph.TaskAdded{Task: ralph.Task{ID: "merge:a:1", Kind: ralph.KindMerge, Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "merge:a:1"}))
-	must(t, j.Flush())
+	must(t, j.Flush(t.Context()))
 	if x := readSession(t, root); !x.UpdatedAt.Equal(first) {
 		t.Errorf("a stage wrote it: %s", x.UpdatedAt)
 	}
 	must(t, update(j, ralph.TaskStarted{ID: "t-2"}))
-	must(t, j.Flush())
+	must(t, j.Flush(t.Context()))
 	if x := readSession(t, root); x.StepIndex != 1 || x.PhaseIndex != 0 || !x.UpdatedAt.Equal(now) {
 		t.Errorf("t-2 is at work: %+v", x)
 	}
@@ -240,7 +240,7 @@ func TestSessionAfterTurns(t *testing.T) {
 	for range 3 {
 		must(t, update(j, ralph.TurnEnded{Task: "t-1", Stage: ralph.KindBuild, Agent: "x", Exit: ralph.ExitOK}))
 	}
-	must(t, j.Flush())
+	must(t, j.Flush(t.Context()))
 	if x, err := views.ReadSession(root); err != nil || x.Iterations != 3 || x.Completed != 0 {
 		t.Errorf("after the turns: %+v %v", x, err)
 	}

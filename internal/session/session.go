@@ -361,7 +361,7 @@ func (x *Session) work(ctx context.Context) error {
 		return err
 	}
 	s := x.journal.State()
-	if err := x.journal.Flush(); err != nil {
+	if err := x.journal.Flush(ctx); err != nil {
 		return err
 	}
 	if s.Totals.Commits > 0 {

@@ -183,7 +183,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 		for range 5 + round {
 			must(t, add())
 		}
-		must(t, j.Flush())
+		must(t, j.Flush(t.Context()))
 	}
 	if failed < 8 {
 		t.Fatalf("only %d writes met a full disk", failed)
