@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ralph-loop/ralph/internal/action"
@@ -99,6 +100,7 @@ func scriptParams(t *testing.T, files []string, work string) testscript.Params {
 			"ralph": cmdRalph,
 			"repo":  cmdRepo, "exits": cmdExits, "waitfile": cmdWaitFile, "waitgone": cmdWaitGone,
 			"signal": cmdSignal, "json": cmdJSON, "let": cmdLet, "ago": cmdAgo, "expand": cmdExpand, "same": cmdSame,
+			"holdlock": cmdHoldLock, "freelock": cmdFreeLock,
 			"http": cmdHTTP, "crawl": cmdCrawl, "webhook": cmdWebhook, "model": cmdModel, "answering": cmdAnswering, "hub": cmdHub(t),
 		},
 	}
@@ -152,6 +154,7 @@ func isolate(env *testscript.Env) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	env.Values[locksKey{}] = map[string]*flock.Flock{}
 	env.Values[namesKey{}] = slices.Compact(names)
 	env.Defer(func() { endLeftovers(env.WorkDir) })
 	env.Defer(func() {

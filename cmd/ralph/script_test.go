@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -171,6 +172,32 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the lock names no process")
 	}
 	ts.Check(syscall.Kill(lock.Pid, signals[args[0]]))
+}
+
+// locksKey is where a script has the locks that it holds.
+type locksKey struct{}
+
+// cmdHoldLock: holdlock <file> takes the kernel's lock of a file, as another process would, until freelock <file> or
+// the end of the script.
+func cmdHoldLock(ts *testscript.TestScript, neg bool, args []string) {
+	locks, _ := ts.Value(locksKey{}).(map[string]*flock.Flock)
+	if neg || len(args) != 1 || locks[args[0]] != nil {
+		ts.Fatalf("usage: holdlock <file>")
+	}
+	lock := flock.New(ts.MkAbs(args[0]))
+	ts.Check(lock.Lock())
+	ts.Defer(func() { _ = lock.Unlock() })
+	locks[args[0]] = lock
+}
+
+// cmdFreeLock: freelock <file> gives it back.
+func cmdFreeLock(ts *testscript.TestScript, neg bool, args []string) {
+	locks, _ := ts.Value(locksKey{}).(map[string]*flock.Flock)
+	if neg || len(args) != 1 || locks[args[0]] == nil {
+		ts.Fatalf("usage: freelock <file>")
+	}
+	ts.Check(locks[args[0]].Unlock())
+	delete(locks, args[0])
 }
 
 // cmdJSON: json <file or stdout> <path> <regexp> looks at one value, whole: a

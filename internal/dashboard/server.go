@@ -218,6 +218,9 @@ func (w *Server) Start() {
 	}()
 }
 
+// Hurry is for a process that ends at once: what the pages still write waits no longer than that for others.
+func (w *Server) Hurry(limit time.Duration) { w.Board.Hurry(limit) }
+
 // Leave closes the window; pages that are open get the time to show how the work ended.
 func (w *Server) Leave() {
 	if w.ended != nil && w.Guard.Watched() {

@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/web/guard"
 	"github.com/ralph-loop/ralph/internal/workspace"
@@ -42,6 +45,32 @@ func newWindow(t *testing.T, at ListenAddr) (*Server, string) {
 	w.Start()
 	t.Cleanup(w.Close)
 	return w, env.Dir
+}
+
+// An engine that ends at once ends its dashboard too, whoever has the lock of the journal: what a page still writes is
+// given up (D-112).
+func TestHurriedWindow(t *testing.T) {
+	t.Parallel()
+	w, dir := newWindow(t, ListenAddr{Addr: "127.0.0.1:0"})
+	update := func(facts ...ralph.Fact) error {
+		return w.Board.Update(context.Background(), func(*ralph.State) ([]ralph.Fact, error) { return facts, nil })
+	}
+	if err := update(ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskPending}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := update(ralph.TaskStarted{ID: "t-1"}); err != nil { // plan.jsonl is to be written
+		t.Fatal(err)
+	}
+	other := flock.New(filepath.Join(dir, "ralph/.state/journal.lock"))
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Unlock() //nolint:errcheck // the test is over
+	w.Hurry(time.Millisecond)
+	if err := update(ralph.Noted{Text: "a button was pressed"}); !errors.Is(err, journal.ErrHeld) {
+		t.Errorf("a page writes: %v", err)
+	}
+	w.Leave() // or the test hangs
 }
 
 // taken is a port that another program has.

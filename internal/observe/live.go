@@ -29,6 +29,9 @@ func NewLive(env workspace.Env, root string, j *journal.File) *Live {
 // Close closes the journal.
 func (l *Live) Close() error { return l.journal.Close() }
 
+// Hurry has what is still written wait no longer than that for the lock of others.
+func (l *Live) Hurry(limit time.Duration) { l.journal.Hurry(limit) }
+
 // State is the newest state, with inbox.jsonl and plan.jsonl as a person has saved them;
 // the same one as long as nothing has changed.
 func (l *Live) State() *ralph.State {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/exit"
@@ -14,23 +15,24 @@ import (
 // nobody needs goes, and the person is told.
 
 // shelve stashes what agents that were ended at once had uncommitted in their
-// worktrees, and gives their tasks back (B-074, X-27). In place the tree stays as
-// it is for the next start.
+// worktrees, and gives their tasks back (B-074, X-27). It is stashed under the lock that the word of it is written
+// with: where there is no time for that lock it stays where it is, as in place, and the next start goes on from there.
 func (x *Session) shelve(ctx context.Context, executor *step.Executor) error {
 	if !x.isolated {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	s := x.journal.State()
 	var errs []error
-	for _, t := range s.AtWork() {
-		facts, err := executor.Stash(ctx, s, t.ID)
-		errs = append(errs, err) // should it fail, the worktree stays as it is, which keeps the work as well
-		facts = append(facts, ralph.TaskEnded{
-			ID: t.ID, Status: ralph.TaskPending, Slot: t.Run.Worktree.Slot, Why: ralph.Why{Rule: "B-074", Text: "ended at once by a person"},
+	for _, t := range x.journal.State().AtWork() {
+		err := x.journal.Update(ctx, "engine", func(s *ralph.State) ([]ralph.Fact, error) {
+			facts, err := executor.Stash(ctx, s, t.ID)
+			errs = append(errs, err) // should it fail, the worktree stays as it is, which keeps the work as well
+			return append(facts, ralph.TaskEnded{
+				ID: t.ID, Status: ralph.TaskPending, Slot: t.Run.Worktree.Slot, Why: ralph.Why{Rule: "B-074", Text: "ended at once by a person"},
+			}), nil
 		})
-		if err := x.journal.Update(ctx, "engine", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
-			return errors.Join(append(errs, err)...)
+		if err != nil {
+			return errors.Join(append(errs, fmt.Errorf("give back what was cut: %w", err))...)
 		}
 	}
 	return errors.Join(errs...)

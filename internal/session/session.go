@@ -71,7 +71,7 @@ type Session struct {
 	policy  policy.Config
 	hooks   *hooks            // nil before the session begins
 	outbox  *outbox.Outbox    // nil where nothing is sent to trackers
-	window  *dashboard.Server // the dashboard, when this process serves it
+	window  *dashboard.Server // the dashboard, when this process serves it; under mu once the work has begun
 
 	mu    sync.Mutex
 	force context.CancelCauseFunc // ends everything at once; nil before the engine runs
@@ -308,10 +308,11 @@ func (x *Session) resumes(s *ralph.State, file bool) bool {
 func (x *Session) work(ctx context.Context) error {
 	runCtx, force := context.WithCancelCause(ctx)
 	defer force(nil)
+	defer context.AfterFunc(runCtx, x.hurry)()
 	x.mu.Lock()
 	x.force = force
 	x.mu.Unlock()
-	stopSignals := x.signals(force)
+	stopSignals := x.signals(runCtx, force)
 	defer stopSignals()
 	beatCtx, stopBeat := context.WithCancel(ctx)
 	defer stopBeat()
@@ -343,6 +344,10 @@ func (x *Session) work(ctx context.Context) error {
 	if closeErr := host.Close(); err == nil {
 		err = closeErr
 	}
+	var tidied error
+	if err == nil && runCtx.Err() == nil {
+		tidied = x.tidy(ctx)
+	}
 	var end forced
 	switch {
 	case errors.As(context.Cause(runCtx), &end):
@@ -356,14 +361,10 @@ func (x *Session) work(ctx context.Context) error {
 		return exit.Error{Code: exit.Interrupted}
 	case err != nil:
 		return x.broken(err)
-	}
-	if err := x.cleanUp(ctx); err != nil {
-		return err
+	case tidied != nil:
+		return tidied
 	}
 	s := x.journal.State()
-	if err := x.journal.Flush(ctx); err != nil {
-		return err
-	}
 	if s.Totals.Commits > 0 {
 		if err := x.Repo.Maintain(ctx); err != nil {
 			x.console.Note("%v (the work is done; git will try again)", err)
@@ -375,13 +376,38 @@ func (x *Session) work(ctx context.Context) error {
 	return ExitFor(reason, s, x.asked)
 }
 
-// wasForced writes down that a person ended it at once, so that nobody takes it for a crash. It waits, as
-// every fact does, for whoever has the journal's lock.
+// lastWords is how long an end at once waits for another process that has the journal's lock: what cannot be written
+// by then is not, and the session is told of as one that was cut.
+const lastWords = 300 * time.Millisecond
+
+// hurry has nothing that this process still writes wait longer than that.
+func (x *Session) hurry() {
+	x.journal.Hurry(lastWords)
+	x.mu.Lock()
+	w := x.window
+	x.mu.Unlock()
+	if w != nil {
+		w.Hurry(lastWords)
+	}
+}
+
+// tidy is what the engine's end leaves to do in the repository.
+func (x *Session) tidy(ctx context.Context) error {
+	if err := x.cleanUp(ctx); err != nil {
+		return err
+	}
+	return x.journal.Flush(ctx)
+}
+
+// wasForced writes down that a person ended it at once, so that nobody takes it for a crash.
 func (x *Session) wasForced(ctx context.Context, by string) {
 	if by == "" {
 		return
 	}
-	_ = x.journal.Update(ctx, "person", func(s *ralph.State) ([]ralph.Fact, error) { return s.StopNow(by) })
+	err := x.journal.Update(ctx, "person", func(s *ralph.State) ([]ralph.Fact, error) { return s.StopNow(by) })
+	if errors.Is(err, journal.ErrHeld) {
+		x.console.Note("it is not recorded that it was ended at once: %v", err)
+	}
 }
 
 // observe shows each event, and looks for what concerns this process itself:
@@ -430,12 +456,12 @@ func (x *Session) diskFull(err error) error {
 
 // signals turns the first SIGINT into a wanted stop, and the second into an end
 // at once; SIGTERM and SIGHUP are a stop with a time limit (D-051).
-func (x *Session) signals(force context.CancelCauseFunc) func() {
+func (x *Session) signals(ctx context.Context, force context.CancelCauseFunc) func() {
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan struct{})
 	var heard sync.WaitGroup
-	heard.Go(func() { x.hearSignals(ch, done, force) })
+	heard.Go(func() { x.hearSignals(ctx, ch, done, force) })
 	return func() {
 		signal.Stop(ch)
 		close(done)
@@ -444,10 +470,13 @@ func (x *Session) signals(force context.CancelCauseFunc) func() {
 }
 
 // hearSignals acts on signals until done. A stop is written beside the hearing: whoever holds the
-// journal's lock meanwhile, the second signal and the limit still end the session at once.
-func (x *Session) hearSignals(ch <-chan os.Signal, done <-chan struct{}, force context.CancelCauseFunc) {
+// journal's lock meanwhile, the second signal and the limit still end the session at once. A stop that is not
+// written by then is not wanted any more.
+func (x *Session) hearSignals(ctx context.Context, ch <-chan os.Signal, done <-chan struct{}, force context.CancelCauseFunc) {
 	var stops sync.WaitGroup
 	defer stops.Wait()
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 	var limit <-chan time.Time
 	ended := ""
 	asked := false
@@ -470,16 +499,16 @@ func (x *Session) hearSignals(ch <-chan os.Signal, done <-chan struct{}, force c
 			x.mu.Lock()
 			x.asked = true
 			x.mu.Unlock()
-			stops.Go(func() { x.stop(sig) })
+			stops.Go(func() { x.stop(ctx, sig) })
 		}
 	}
 }
 
-func (x *Session) stop(sig os.Signal) {
+func (x *Session) stop(ctx context.Context, sig os.Signal) {
 	if sig == os.Interrupt {
 		x.console.Note("press Ctrl+C again to stop at once")
 	}
-	_ = x.journal.Update(context.Background(), "person", func(s *ralph.State) ([]ralph.Fact, error) {
+	_ = x.journal.Update(ctx, "person", func(s *ralph.State) ([]ralph.Fact, error) {
 		return s.Steer(ralph.WantStop, causeOf(sig))
 	})
 }

@@ -15,17 +15,16 @@ import (
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
-// While another process holds the journal's lock, as `ralph task cleanup` does for as long as a folder
-// takes to remove, the second Ctrl+C is heard; what the first wanted is written when the lock is free
-// (D-051).
-func TestSecondSignalBesideALockedJournal(t *testing.T) {
-	t.Parallel()
+// besideALock is a session whose journal's lock another process holds, as `ralph task cleanup` does for as long as a
+// folder takes to remove.
+func besideALock(t *testing.T) (*Session, *flock.Flock) {
+	t.Helper()
 	dir := t.TempDir()
 	j, err := journal.Open(journal.Options{Root: dir, NewID: workspace.NewID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.Close()
+	t.Cleanup(func() { _ = j.Close() })
 	if err := j.Update(t.Context(), "test", func(*ralph.State) ([]ralph.Fact, error) {
 		return []ralph.Fact{ralph.SessionStarted{ID: "s-1", Mode: "agent"}}, nil
 	}); err != nil {
@@ -36,29 +35,69 @@ func TestSecondSignalBesideALockedJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := &Session{console: console.New(workspace.Env{Dir: dir, Stdout: t.Output(), Stderr: t.Output()}), journal: j}
-	defer x.console.Close()
-	ch, ended := make(chan os.Signal), make(chan struct{})
+	t.Cleanup(x.console.Close)
+	return x, other
+}
+
+// hears has a session hear signals; ended is closed when it hears no more.
+func hears(t *testing.T, x *Session) (ctx context.Context, signals chan<- os.Signal, done chan<- struct{}, ended <-chan struct{}) {
+	t.Helper()
+	ch, over, end := make(chan os.Signal), make(chan struct{}), make(chan struct{})
 	ctx, force := context.WithCancelCause(t.Context())
-	defer force(nil)
+	t.Cleanup(func() { force(nil) })
 	go func() {
-		defer close(ended)
-		x.hearSignals(ch, nil, force)
+		defer close(end)
+		x.hearSignals(ctx, ch, over, force)
 	}()
-	ch <- os.Interrupt
-	ch <- syscall.SIGHUP // heard as well, and no end yet
+	return ctx, ch, over, end
+}
+
+// The second Ctrl+C is heard while another process holds the journal's lock, and what the first wanted is given up:
+// nobody waits for that process (D-051, D-112).
+func TestSecondSignalBesideALockedJournal(t *testing.T) {
+	t.Parallel()
+	x, other := besideALock(t)
+	ctx, signals, _, ended := hears(t, x)
+	signals <- os.Interrupt
+	signals <- syscall.SIGHUP // heard as well, and no end yet
 	if ctx.Err() != nil {
 		t.Error("the first Ctrl+C ends it at once")
 	}
-	ch <- os.Interrupt
+	signals <- os.Interrupt
 	<-ctx.Done()
 	if end, ok := errors.AsType[forced](context.Cause(ctx)); !ok || end.by != "Ctrl+C twice" {
 		t.Errorf("ended for %v", context.Cause(ctx))
 	}
+	<-ended // with the lock still held
 	if err := other.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
-	if s := j.State(); s.Session.Want != ralph.WantStop {
+	if s := x.journal.State(); s.Session.Want != ralph.WantRun {
 		t.Errorf("the session shall %v", s.Session.Want)
 	}
+}
+
+// What the first Ctrl+C wants is written when the lock is free; the end of the session does not wait for that.
+func TestSignalBesideALockedJournal(t *testing.T) {
+	t.Parallel()
+	x, other := besideALock(t)
+	_, signals, done, ended := hears(t, x)
+	signals <- os.Interrupt
+	if err := other.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.journal.Wait(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if s := x.journal.State(); s.Session.Want != ralph.WantStop {
+		t.Errorf("the session shall %v", s.Session.Want)
+	}
+	close(done)
+	<-ended
+
+	x, _ = besideALock(t)
+	_, signals, done, ended = hears(t, x)
+	signals <- os.Interrupt
+	close(done)
+	<-ended
 }

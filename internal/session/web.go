@@ -47,9 +47,15 @@ func (x *Session) openWeb(ctx context.Context) {
 
 // CloseWeb ends the dashboard, unless somebody else still needs it.
 func (x *Session) CloseWeb() {
-	if x.window != nil && !x.KeepWeb {
-		x.window.Leave()
-		x.window = nil
+	if x.KeepWeb {
+		return
+	}
+	x.mu.Lock()
+	w := x.window
+	x.window = nil
+	x.mu.Unlock()
+	if w != nil {
+		w.Leave()
 	}
 }
 
