@@ -122,6 +122,21 @@ func TestNoControlBar(t *testing.T) {
 	wantAll(t, overviewAt(t, s, false), "No engine runs", "last session: budget exceeded: cost") // E-088
 }
 
+// TestHowItEnded: the overview says how the session came to its end that can be resumed, as `ralph status` does: not
+// every one was cut.
+func TestHowItEnded(t *testing.T) {
+	for want, end := range map[string]func(*ralph.Session){
+		"No engine runs: the last one was cut. Resume it above":                          func(*ralph.Session) {},
+		"No engine runs: the last one was ended at once (Ctrl+C twice). Resume it above": func(x *ralph.Session) { x.Want, x.Immediate, x.Cause = ralph.WantStop, true, "Ctrl+C twice" },
+		"The session has ended: interrupted. Resume it above":                            func(x *ralph.Session) { x.Ended = ralph.ReasonInterrupted },
+		"The session has ended: error: disk full. Resume it above":                       func(x *ralph.Session) { x.Ended, x.Detail = ralph.ReasonError, "disk full" },
+	} {
+		s := overviewState()
+		end(&s.Session)
+		wantAll(t, overviewAt(t, s, false), want)
+	}
+}
+
 // TestPausedBar: pausing says how many still work, paused why and what helps (B-059, B-063).
 func TestPausedBar(t *testing.T) {
 	s := overviewState()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/screen"
 	"github.com/ralph-loop/ralph/internal/status"
 	"github.com/ralph-loop/ralph/internal/text"
@@ -106,7 +107,7 @@ func (o Overview) Slots(stage status.Stage, now status.StatusRecord) SlotsModel 
 	m.Fresh = o.State.Session.ID == "" && len(o.State.Plan.Tasks) == 0 && len(o.State.Inbox) == 0
 	m.Queued, m.Planned = o.State.CountInbox(ralph.SpecPending), o.State.Plan.Unfinished()
 	if !m.Alive {
-		m.Offers, m.Resume = o.offers(action.Engine, ""), now.CanResume
+		m.Offers, m.Resume, m.How = o.offers(action.Engine, ""), now.CanResume, o.howItEnded()
 		for _, id := range now.Cut[:min(len(now.Cut), maxCut)] {
 			m.Cut = append(m.Cut, o.ref(id))
 		}
@@ -144,6 +145,14 @@ func (o Overview) Slots(stage status.Stage, now status.StatusRecord) SlotsModel 
 		m.Cards = append(m.Cards, c)
 	}
 	return m
+}
+
+// howItEnded says how the newest session came to its end, as `ralph status` does.
+func (o Overview) howItEnded() string {
+	if o.State.Session.Live() {
+		return "No engine runs: " + report.LastEngine(o.State) + "."
+	}
+	return "The session has ended: " + strings.TrimRight(report.OneLine(endedWords(o.Look)), ".") + "."
 }
 
 // most is how many iterations a task has; 0 where nobody can say.

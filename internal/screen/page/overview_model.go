@@ -205,7 +205,8 @@ type SlotsModel struct {
 	Queued   int  // specs that wait
 	Planned  int  // tasks to be done
 	Offers   []action.Available
-	Resume   bool       // the session was cut; the bar asks whether it goes on
+	Resume   bool       // the bar asks whether the session goes on
+	How      string     // it came to its end, a sentence
 	Cut      []TaskLink // at work when it was
 }
 
