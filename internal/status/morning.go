@@ -35,7 +35,8 @@ type Morning struct {
 type MorningFigures struct {
 	Specs        int     `json:"specs_landed"`
 	Tasks        int     `json:"tasks_landed"` // those of specs in one commit are not counted here
-	Needs        int     `json:"needs_you"`
+	Needs        int     `json:"needs_you"`    // without those that failed
+	Failed       int     `json:"failed"`       // or are blocked: in the list of what needs you, with what helps
 	Open         int     `json:"not_done"`
 	Still        int     `json:"stood_still"`
 	StillSeconds float64 `json:"stood_still_seconds"` // each time once, without what else went on meanwhile

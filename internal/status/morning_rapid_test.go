@@ -136,7 +136,7 @@ func TestBriefIsAsTheFacts(t *testing.T) {
 		engine := status.Engine{Alive: rapid.Bool().Draw(rt, "alive")}
 		whole := status.MorningOf(x.Events, engine, x.S.Session.StartedAt, x.Now)
 		short := status.Brief(x.S, engine, x.Now)
-		if whole.Figures.Still != short.Figures.Still || whole.Figures.Needs != short.Figures.Needs || whole.Figures.Open != short.Figures.Open ||
+		if whole.Figures.Still != short.Figures.Still || whole.Figures.Needs != short.Figures.Needs || whole.Figures.Failed != short.Figures.Failed || whole.Figures.Open != short.Figures.Open ||
 			whole.Figures.Cost != short.Figures.Cost || whole.Figures.Tokens != short.Figures.Tokens {
 			rt.Fatalf("\n%+v\n%+v\n%s---\n%s", whole.Figures, short.Figures, rowsOf(whole), rowsOf(short))
 		}

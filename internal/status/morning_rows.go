@@ -272,8 +272,9 @@ func (m *Morning) finish(nothing bool) {
 			f.Tasks++
 		}
 	}
-	f.Needs, f.Open = len(m.Needs), len(m.Open)
-	m.Empty = f.Needs+len(m.Landed)+f.Still == 0 && (nothing || f.Turns == 0)
+	over := slices.DeleteFunc(slices.Clone(m.Needs), func(n MorningNeed) bool { return n.Kind != "failed" })
+	f.Needs, f.Failed, f.Open = len(m.Needs)-len(over), len(over), len(m.Open) // needs: as every other list of what needs a person has
+	m.Empty = len(m.Needs)+len(m.Landed)+f.Still == 0 && (nothing || f.Turns == 0)
 	if m.Empty {
 		m.Line = "nothing happened, and nothing waits for you"
 		if f.Open > 0 {
@@ -289,12 +290,11 @@ func (m *Morning) sentence() string {
 	f := m.Figures
 	landed := slices.DeleteFunc([]string{text.Count(f.Specs, "spec"), text.Count(f.Tasks, "task")}, func(s string) bool { return strings.HasPrefix(s, "0 ") })
 	parts := []string{cmp.Or(strings.Join(landed, " and "), "nothing") + " landed"}
-	over := slices.DeleteFunc(slices.Clone(m.Needs), func(n MorningNeed) bool { return n.Kind != "failed" })
-	if n := f.Needs - len(over); n > 0 { // as many as every other list of what needs a person has
-		parts = append(parts, text.Plural(n, "waits for you", "wait for you"))
+	if f.Needs > 0 {
+		parts = append(parts, text.Plural(f.Needs, "waits for you", "wait for you"))
 	}
-	if len(over) > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed or blocked", len(over)))
+	if f.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed or blocked", f.Failed))
 	}
 	if f.Still > 0 {
 		words := fmt.Sprintf("%d stood still", f.Still)

@@ -202,7 +202,7 @@ func TestMorningCountsWhatWaitsAsOthersDo(t *testing.T) {
 		x.Start(id, 1)
 		x.End(id, ralph.TaskBlocked, "B-065", "no account", false)
 	}
-	if m := x.Morning(x.Now.Add(-time.Hour)); !strings.Contains(m.Line, "nothing landed, 2 failed or blocked, ") || strings.Contains(m.Line, "for you") {
+	if m := x.Morning(x.Now.Add(-time.Hour)); !strings.Contains(m.Line, "nothing landed, 2 failed or blocked, ") || strings.Contains(m.Line, "for you") || m.Figures.Needs != 0 || m.Figures.Failed != 2 {
 		t.Errorf("nothing waits: %s", m.Line)
 	}
 	x.Start("t-3", 1)
@@ -210,7 +210,7 @@ func TestMorningCountsWhatWaitsAsOthersDo(t *testing.T) {
 	if n := len(status.Needs(x.S, status.Engine{Alive: true}, x.Now)); n != 1 {
 		t.Fatalf("%d wait", n)
 	}
-	if m := x.Morning(x.Now.Add(-time.Hour)); !strings.Contains(m.Line, "nothing landed, 1 waits for you, 2 failed or blocked, ") {
+	if m := x.Morning(x.Now.Add(-time.Hour)); !strings.Contains(m.Line, "nothing landed, 1 waits for you, 2 failed or blocked, ") || m.Figures.Needs != 1 || m.Figures.Failed != 2 {
 		t.Errorf("one waits: %s", m.Line)
 	}
 }

@@ -243,8 +243,7 @@ func (m *Morning) Told(s *ralph.State, engine Engine) bool {
 	case !x.Live() && m.To.Sub(x.EndedAt) >= briefFor, x.Live() && !engine.Alive && m.To.Sub(s.At) >= briefFor:
 		return false
 	}
-	bad := slices.ContainsFunc(m.Needs, func(n MorningNeed) bool { return n.Kind == "failed" })
-	return len(m.Landed) > 0 || len(m.Still) > 0 || bad
+	return len(m.Landed) > 0 || len(m.Still) > 0 || m.Figures.Failed > 0
 }
 
 // Longest are the longest standstills of it, oldest first.
