@@ -228,6 +228,19 @@ func TestQuestionsAreNoRunningTime(t *testing.T) {
 	want(803, 18, 18)
 }
 
+// F-18: how long turns take is counted by the same clock: what one waited for answers in its middle is none of it, so
+// that no turn took longer than the session ran.
+func TestTurnsAreTimedAsTheSession(t *testing.T) {
+	t.Parallel()
+	turn := func(took, waited time.Duration) ralph.Fact {
+		return ralph.TurnEnded{Task: "t-1", Agent: "me", Exit: ralph.ExitOK, Took: took, Summary: ralph.TurnSummary{Waited: waited}}
+	}
+	s := fold(ralph.SessionStarted{ID: "s-1"}, ralph.TaskAdded{Task: task("t-1")}, turn(19*time.Second, 18*time.Second), turn(3*time.Second, 0), turn(time.Second, 2*time.Second))
+	if n := s.Totals; n.TurnTime != 4*time.Second || n.TurnMax != 3*time.Second || s.Session.Count.TurnMax != n.TurnMax {
+		t.Errorf("%s in all, the slowest %s", n.TurnTime, n.TurnMax)
+	}
+}
+
 // while all that is at work are threads that a person paused, no running time passes.
 func TestPausedThreadsAreNoRunningTime(t *testing.T) {
 	t.Parallel()

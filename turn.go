@@ -48,7 +48,7 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 			r.Errored++
 		}
 		if f.Err == nil || !f.Err.OfAgent() { // an agent that cannot be used takes none of the task's time
-			r.Spent += max(0, f.Took-f.Summary.Waited) // the clock stands still while a person thinks
+			r.Spent += f.Worked()
 		}
 		r.Usage = r.Usage.Add(usage)
 		r.Session, r.Tree = f.Session, f.Tree
@@ -82,13 +82,17 @@ func (s *State) turnEnded(f TurnEnded, at time.Time) {
 // AddTurn counts one turn.
 func (t *Totals) AddTurn(f TurnEnded) {
 	t.Turns++
-	t.TurnTime += f.Took
+	took := f.Worked()
+	t.TurnTime += took
 	t.Usage = t.Usage.Add(f.Spent())
-	t.TurnMax = max(t.TurnMax, f.Took)
-	if t.TurnMin == 0 || f.Took < t.TurnMin {
-		t.TurnMin = f.Took
+	t.TurnMax = max(t.TurnMax, took)
+	if t.TurnMin == 0 || took < t.TurnMin {
+		t.TurnMin = took
 	}
 }
+
+// Worked is how long the turn took without its waits: the clock stands still while a person thinks.
+func (f *TurnEnded) Worked() time.Duration { return max(0, f.Took-f.Summary.Waited) }
 
 // Spent is what the turn used. A program that did not start cost nothing.
 func (f *TurnEnded) Spent() Usage {

@@ -201,7 +201,7 @@ func (d *draft) turnEnded(f ralph.TurnEnded, at time.Time) {
 	if d.stages[f.Task] == nil {
 		r.Iterations++
 	}
-	r.WorkSeconds += f.Took.Seconds()
+	r.WorkSeconds += f.Worked().Seconds()
 }
 
 // spent counts what a fact says that was used. What came late is none of its task's any more.
