@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +45,12 @@ const (
 	TaskTimeout TaskStatus = "timeout"
 	TaskSkipped TaskStatus = "skipped"
 )
+
+// Words are the status as a sentence about a task has it: "it failed".
+func (s TaskStatus) Words() string {
+	did := map[TaskStatus]string{TaskFailed: "failed", TaskTimeout: "timed out"}
+	return cmp.Or(did[s], "is "+string(s))
+}
 
 // Valid reports whether s is a status that plan.jsonl may hold.
 func (s TaskStatus) Valid() bool {

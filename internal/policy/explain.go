@@ -102,7 +102,7 @@ func until(what string, at time.Time) string {
 }
 
 func (x *Explanation) ended(t *ralph.Task) {
-	x.Words = fmt.Sprintf("it is %s: %s", t.Status, cmp.Or(t.Run.Reason, "by a person"))
+	x.Words = fmt.Sprintf("it %s: %s", t.Status.Words(), cmp.Or(t.Run.Reason, "by a person"))
 	q := t.Run.Queue
 	switch {
 	case t.Status != ralph.TaskDone || q.State == "":

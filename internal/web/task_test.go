@@ -218,3 +218,17 @@ func TestOutputForProgramsIsFolded(t *testing.T) {
 		}
 	}
 }
+
+// A task that timed out is told so in words, not by the name of its status.
+func TestTimeoutInWords(t *testing.T) {
+	t.Parallel()
+	s := planState()
+	s.Seq = 1
+	end := ralph.TaskEnded{ID: "t-fail", Status: ralph.TaskTimeout, Why: ralph.Why{Rule: "B-029", Text: "the agent ran out of time (task.timeout)"}}
+	s.Task(end.ID).Status = end.Status
+	page := taskAt(t, turnFolder{t.TempDir()}, s, []ralph.Event{{Seq: 1, Fact: end}}, "/task/t-fail").Body.String()
+	wantAll(t, page, "<dt>Last end</dt>", "timed out: the agent ran out of time (task.timeout) (rule B-029)")
+	if strings.Contains(page, "Last timeout") {
+		t.Error("the page has the name of a status for a word")
+	}
+}

@@ -156,7 +156,7 @@ func (x *Task) add(e ralph.Event, s *ralph.State, lines []string) {
 			x.Turns[n-1].Checks = checkWord(f)
 		}
 	case ralph.TaskEnded:
-		x.End = page.TaskEnd{At: e.At, Status: string(f.Status), Rule: f.Why.Rule, Text: text.Clip(text.FirstLine(f.Why.Text), 400), By: e.By}
+		x.End = page.TaskEnd{At: e.At, Status: f.Status, Rule: f.Why.Rule, Text: text.Clip(text.FirstLine(f.Why.Text), 400), By: e.By}
 	}
 }
 

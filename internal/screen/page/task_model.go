@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
+	"github.com/ralph-loop/ralph/internal/report"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/web/markup"
 )
@@ -45,7 +46,7 @@ type TaskModel struct {
 // TaskEnd is how a task's last attempt ended, and by which rule.
 type TaskEnd struct {
 	At             time.Time
-	Status         string
+	Status         ralph.TaskStatus
 	Rule, Text, By string
 }
 
@@ -193,7 +194,7 @@ func (e TaskEnd) Words() string {
 	if e.Rule != "" {
 		text = strings.TrimSpace(text + " (rule " + e.Rule + ")")
 	}
-	return text
+	return strings.TrimSuffix(report.EndedWord(e.Status)+": "+text, ": ")
 }
 
 // Line is the words of an item, in one line.
