@@ -147,7 +147,7 @@ func TestRecoveryFolds(t *testing.T) {
 			return x.Status == ralph.TaskTimeout && x.Run.Worktree.Dir == "" && x.Run.Worktree.Branch == kept.Branch && x.Run.Iterations == 1
 		}},
 		{"B-079 with files that were kept", "", ralph.TaskCleaned{ID: "t-1", Saved: []ralph.Saved{{Ref: "r"}}}, func(x *ralph.Task) bool {
-			return x.Status == ralph.TaskTimeout && x.Run.Worktree.Dir == ""
+			return x.Status == ralph.TaskTimeout && cmp.Equal(x.Run.Worktree, ralph.Worktree{Branch: kept.Branch, Base: kept.Base, Head: kept.Head}) // it has what was committed
 		}},
 		{"B-065 skip wanted", "", ralph.SkipWanted{ID: "t-1", Reason: "no"}, func(x *ralph.Task) bool { return x.Run.Skip == "no" && x.Status == ralph.TaskTimeout }},
 		{"B-082 extended", "", ralph.TaskExtended{ID: "t-1", MaxIterations: 75}, func(x *ralph.Task) bool { return x.MaxIterations == 75 && x.Run.Iterations == 1 }},

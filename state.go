@@ -253,7 +253,7 @@ type FileState struct {
 // FoldVersion counts the changes of what facts add up to that no field of State shows:
 // it goes up when Apply makes another state of the same facts. A state that was folded
 // and kept by another version is folded anew from the facts.
-const FoldVersion = 8
+const FoldVersion = 9
 
 // Totals are counts over the whole journal, for statistics.
 type Totals struct {

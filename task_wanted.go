@@ -83,10 +83,7 @@ func (f TaskCleaned) About() TaskID { return f.ID }
 
 func (f TaskCleaned) fold(s *State, _ Event) {
 	s.editTask(f.ID, func(t *Task) {
-		t.Run.Worktree.Dir, t.Run.Worktree.Ready = "", false
-		if len(f.Saved) > 0 {
-			t.Run.Worktree.Branch, t.Run.Worktree.Base, t.Run.Worktree.Head = "", "", ""
-		}
+		t.Run.Worktree.Dir, t.Run.Worktree.Ready = "", false // the branch stays, also where files were saved
 	})
 }
 
