@@ -187,7 +187,7 @@ func (x *Session) closeHooks(ctx context.Context) {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	defer context.AfterFunc(ctx, x.hurry)() // a hook that failed is written down
+	defer context.AfterFunc(ctx, func() { x.hurry(lastWords) })() // a hook that failed is written down
 	if x.atOnce {
 		cancel()
 	}

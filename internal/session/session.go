@@ -308,7 +308,7 @@ func (x *Session) resumes(s *ralph.State, file bool) bool {
 func (x *Session) work(ctx context.Context) error {
 	runCtx, force := context.WithCancelCause(ctx)
 	defer force(nil)
-	defer context.AfterFunc(runCtx, x.hurry)()
+	defer context.AfterFunc(runCtx, func() { x.hurry(lastWordsOf(context.Cause(runCtx))) })()
 	x.mu.Lock()
 	x.force = force
 	x.mu.Unlock()
@@ -376,18 +376,30 @@ func (x *Session) work(ctx context.Context) error {
 	return ExitFor(reason, s, x.asked)
 }
 
-// lastWords is how long an end at once waits for another process that has the journal's lock: what cannot be written
-// by then is not, and the session is told of as one that was cut.
-const lastWords = 300 * time.Millisecond
+const (
+	// lastWords is how long an end at once waits for another process that has the journal's lock: what cannot be
+	// written by then is not, and the session is told of as one that was cut.
+	lastWords = 300 * time.Millisecond
+	// lastWordsElsewhere is the same where no person waits at this terminal: who wants the end may have the lock
+	// himself for a moment yet, as `ralph stop --now` does.
+	lastWordsElsewhere = 3 * time.Second
+)
 
-// hurry has nothing that this process still writes wait longer than that.
-func (x *Session) hurry() {
-	x.journal.Hurry(lastWords)
+func lastWordsOf(cause error) time.Duration {
+	if end, ok := errors.AsType[forced](cause); ok && end.by != "" {
+		return lastWords
+	}
+	return lastWordsElsewhere
+}
+
+// hurry has nothing that this process still writes wait longer than that, in all.
+func (x *Session) hurry(limit time.Duration) {
+	x.journal.Hurry(limit)
 	x.mu.Lock()
 	w := x.window
 	x.mu.Unlock()
 	if w != nil {
-		w.Hurry(lastWords)
+		w.Hurry(limit)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/ralph-loop/ralph"
@@ -100,4 +101,20 @@ func TestSignalBesideALockedJournal(t *testing.T) {
 	signals <- os.Interrupt
 	close(done)
 	<-ended
+}
+
+// Who presses Ctrl+C twice waits for nobody; `ralph stop --now` may itself have the lock for a moment yet, and the
+// session has to hear that it was its word (D-112).
+func TestLastWords(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[error]time.Duration{
+		forced{"Ctrl+C twice"}: lastWords, forced{"SIGTERM"}: lastWords, forced{}: lastWordsElsewhere, ralph.ErrLocked: lastWordsElsewhere,
+	} {
+		if got := lastWordsOf(cause); got != want {
+			t.Errorf("%v: %s, want %s", cause, got, want)
+		}
+	}
+	if lastWords+(forced{}).Grace() > 700*time.Millisecond {
+		t.Error("an end at once takes more than a second")
+	}
 }
