@@ -60,6 +60,7 @@ func pureLayers() map[string][]string {
 		"internal/queue":             {"R", "internal/specfile"},
 		"internal/policy":            {"R", "internal/approval", "internal/lazyregexp", "internal/policy/breaker", "internal/queue", "internal/signature", "internal/tally", "internal/text", "internal/thread"},
 		"internal/policy/breaker":    {"R"},
+		"internal/policy/settings":   {},
 		"internal/policy/rules":      {},
 		"internal/policy/replay":     {"R", "internal/approval", "internal/policy", "internal/thread"},
 		"internal/prompt":            {"R", "internal/lazyregexp", "internal/signature", "internal/text"},
@@ -133,7 +134,7 @@ func upperLayers() map[string][]string {
 		// what is proved of agents: drivers are run, never opened
 		"internal/agentcheck": {"R", "internal/agent", "internal/proc", "internal/text"},
 		"internal/engine":     {"R", "internal/policy"}, // composition
-		"internal/step":       {"R", "internal/specs", "internal/agentsock", "internal/approval", "internal/livingdocs", "internal/lookup", "internal/operation", "internal/policy", "internal/prompt", "internal/records", "internal/redact", "internal/signature", "internal/specdoc", "internal/stream", "internal/testdiff", "internal/text", "internal/thread", "internal/regular", "internal/specfile"},
+		"internal/step":       {"R", "internal/specs", "internal/agentsock", "internal/approval", "internal/livingdocs", "internal/lookup", "internal/operation", "internal/policy", "internal/policy/settings", "internal/prompt", "internal/records", "internal/redact", "internal/signature", "internal/specdoc", "internal/stream", "internal/testdiff", "internal/text", "internal/thread", "internal/regular", "internal/specfile"},
 		// surfaces
 		"internal/web":        {"R", "internal/action", "internal/lazyregexp", "internal/observe/past", "internal/observe/watch", "internal/report/gates", "internal/report/receipts", "internal/screen", "internal/screen/history", "internal/screen/page", "internal/sessionreport", "internal/status", "internal/text", "internal/web/api", "internal/web/asset", "internal/web/index", "internal/web/live", "internal/web/markup", "internal/web/view", "internal/specfile"},
 		"internal/web/asset":  {},

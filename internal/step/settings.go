@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/settings"
 )
 
 // Touched is a file that differs between two trees: what it is in each, "" where it is not.
@@ -27,7 +27,7 @@ func (x *Executor) settings(ctx context.Context, s *ralph.State, dir, from, to s
 	if x.Touched == nil || !x.Config.Diff.Looks(ralph.CheckSettings) || from == to {
 		return nil, "", nil
 	}
-	files, patch, err := x.Touched(ctx, dir, from, to, policy.IsSettings)
+	files, patch, err := x.Touched(ctx, dir, from, to, settings.Is)
 	if err != nil {
 		return nil, "", fmt.Errorf("look for changed settings: %w", err)
 	}
@@ -42,7 +42,7 @@ func (x *Executor) settings(ctx context.Context, s *ralph.State, dir, from, to s
 		if slices.Contains(s.Theirs, ralph.LeftFile{Path: f.Path, Now: f.Now}) {
 			continue // no agent made it so
 		}
-		what := policy.SettingsOf(f.Path)
+		what := settings.Of(f.Path)
 		switch {
 		case f.Was == "":
 			what += ", new: " + f.Now
@@ -78,7 +78,7 @@ func (x *Executor) theirs(ctx context.Context, from, to string) ([]ralph.LeftFil
 	if x.Touched == nil || from == "" || to == "" || from == to || !x.Config.Diff.Looks(ralph.CheckSettings) {
 		return nil, nil
 	}
-	files, _, err := x.Touched(ctx, x.Root, from, to, policy.IsSettings)
+	files, _, err := x.Touched(ctx, x.Root, from, to, settings.Is)
 	if err != nil {
 		return nil, ctx.Err()
 	}

@@ -1,13 +1,13 @@
-package policy_test
+package settings_test
 
 import (
 	"testing"
 
-	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/policy/settings"
 )
 
 // S2: what the next start of ralph, git, CI or an agent acts on, and what is plain work.
-func TestSettingsOf(t *testing.T) {
+func TestOf(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
 		"ralph/config.yaml": "settings of ralph", "Ralph/Config.yaml": "settings of ralph", "ralph": "settings of ralph", "ralph/config.yml": "settings of ralph",
@@ -23,7 +23,7 @@ func TestSettingsOf(t *testing.T) {
 		"ralph/specs/a.md": "", "ralph/plan.jsonl": "", ".github/ISSUE_TEMPLATE/bug.md": "", "src/ralph/config.go": "", "src/ralph/hooks/x.go": "", "github/workflows/x": "",
 		"package.json": "", "Makefile": "", "claude/settings.json": "",
 	} {
-		if got := policy.SettingsOf(file); got != want {
+		if got := settings.Of(file); got != want {
 			t.Errorf("%s: %q, want %q", file, got, want)
 		}
 	}
