@@ -401,7 +401,79 @@ func TestThreadStaysWithItsAgent(t *testing.T) {
 		if task := w.thread("t-1"); task.Status != ralph.TaskDone {
 			t.Errorf("%s: %s", task.Status, task.Run.Reason)
 		}
+		if n := len(w.mem.Events()); n > 60 {
+			t.Errorf("%d facts: it was started again and again", n)
+		}
+		var pauses [][]string
+		for _, e := range w.mem.Events() {
+			switch f := e.Fact.(type) {
+			case ralph.AgentSwitched:
+				t.Errorf("nobody switched: %+v", f)
+			case ralph.AllLimited:
+				pauses = append(pauses, f.Agents)
+			}
+		}
+		if diff := cmp.Diff([][]string{{"codex"}}, pauses); diff != "" {
+			t.Errorf("paused for (-want +got)\n%s", diff)
+		}
 	})
+}
+
+// with limits.wait: off a session ends when all that is left waits for an agent at its limit, also where the
+// chain has another one; a thread that a person paused is not waited for.
+func TestThreadsEndWithTheirOwnAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := threadWorld(t, 0, ralph.NewThread{Prompt: "first", Agent: "codex"}, ralph.NewThread{Prompt: "second"})
+		w.c.LimitWait = "off"
+		w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.WantThread("t-2", ralph.ThreadPause) })
+		w.script.Agent = func(c ralphtest.Call) []ralph.Fact { return limited(c.Now.Add(2 * time.Hour)) }
+		if reason := w.run(); reason != ralph.ReasonLimited || !strings.Contains(w.mem.State().Session.Detail, "codex until") {
+			t.Errorf("it ended with %s: %s", reason, w.mem.State().Session.Detail)
+		}
+	})
+}
+
+// while the agent of one thread is at its limit, another agent's goes on in the same slot; the first
+// waits without a start, and goes on when the limit is over, also beside the other's turn.
+func TestThreadWaitsForItsOwnAgent(t *testing.T) {
+	for slots := range 3 {
+		t.Run(fmt.Sprint(slots, " slots"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := threadWorld(t, slots, ralph.NewThread{Prompt: "first", Agent: "codex"}, ralph.NewThread{Prompt: "second"})
+				began := w.mem.Events()[0].At
+				var again time.Duration
+				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+					switch {
+					case c.Task.ID == "t-1" && c.Iteration == 1:
+						return limited(c.Now.Add(2 * time.Hour))
+					case c.Task.ID == "t-1" && again == 0:
+						again = c.Now.Sub(began)
+					case c.Task.ID == "t-2" && c.Turn.Agent != "claude":
+						t.Errorf("the second goes to %s", c.Turn.Agent)
+					}
+					return finishes(3)(c)
+				}
+				if reason := w.run(); reason != ralph.ReasonComplete {
+					t.Errorf("it ended with %s: %s", reason, w.mem.State().Session.Detail)
+				}
+				if again < 2*time.Hour || again > 2*time.Hour+5*time.Minute {
+					t.Errorf("the first goes on after %s", again)
+				}
+				ended := map[ralph.TaskID]time.Duration{}
+				for _, e := range w.mem.Events() {
+					if f, ok := e.Fact.(ralph.TaskEnded); ok && f.Status == ralph.TaskDone {
+						ended[f.ID] = e.At.Sub(began)
+					}
+				}
+				if ended["t-2"] == 0 || ended["t-2"] > time.Hour {
+					t.Errorf("the second ended after %s", ended["t-2"])
+				}
+				if n := len(w.mem.Events()); n > 120 {
+					t.Errorf("%d facts: it was started again and again", n)
+				}
+			})
+		})
+	}
 }
 
 // B-054, B-058: a thread that a person has paused holds no slot: with one slot another one comes to its end meanwhile, and

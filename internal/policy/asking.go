@@ -96,7 +96,7 @@ func deserted(s *ralph.State, gate *ralph.Approval, c Config) bool {
 			return false
 		}
 	}
-	return !queued(s) && best(s, c, 0) == nil
+	return !queued(s) && best(s, c, 0, time.Time{}) == nil
 }
 
 // leave ends a session in which nobody is there to answer.

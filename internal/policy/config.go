@@ -144,7 +144,7 @@ type Scoring struct {
 
 // Revision numbers the rules of this package. It rises when a rule changes, so that
 // a history decided by older rules is told from one that was tampered with.
-const Revision = 7
+const Revision = 8
 
 // StrictRules is the first revision that compares how checks are red, and not which.
 const StrictRules = 6

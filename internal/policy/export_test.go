@@ -1,9 +1,13 @@
 package policy
 
-import "github.com/ralph-loop/ralph"
+import (
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
 
 // Best is the task that a free slot gets, of those with that claim at least.
-func Best(s *ralph.State, c Config, claim int8) *ralph.Task { return best(s, c, claim) }
+func Best(s *ralph.State, c Config, claim int8) *ralph.Task { return best(s, c, claim, time.Time{}) }
 
 // MergeQueue is the beginning of the queue of merges.
 func MergeQueue(s *ralph.State, c Config, taken map[ralph.TaskID]bool) []*ralph.Task {

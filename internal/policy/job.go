@@ -125,7 +125,7 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return Hold{Why: "nothing else is ready"}
 	}
 	if s.Session.Auto == ralph.Semi {
-		if best(s, c, 0) != nil {
+		if best(s, c, 0, time.Time{}) != nil {
 			return Hold{Why: "waiting for you: [[assign <id>]]", Person: true}
 		}
 		if t := firstWith(s, tally.Blocked); t != nil {
@@ -143,7 +143,7 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 
 // startNext starts the next task of a job that works in place.
 func startNext(s *ralph.State, c Config, now time.Time) (Move, bool) {
-	next := chooseNext(s, c)
+	next := chooseNext(s, c, now)
 	if next == nil {
 		return nil, false
 	}

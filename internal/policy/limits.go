@@ -67,17 +67,49 @@ func startOf(s *ralph.State, c Config, now time.Time, start ralph.TaskStarted) M
 		// error does not pause, and waits for what is about to fail.
 		return Hold{Until: until, Why: nobodyFree(s, c)}
 	}
-	from := cmp.Or(t.Run.Agent, s.Session.Agent, c.Agents[0])
+	from := cmp.Or(ownAgent(t), t.Run.Agent, s.Session.Agent, c.Agents[0])
 	if to := chooseAgent(s, t, c, now).agent; to == c.Agents[0] && to != from {
 		return record(switched(s, t, from, to, c), start)
 	}
 	return record(start)
 }
 
+// ownAgent is the agent that a person chose for a thread, which stays with it; "" for none.
+func ownAgent(t *ralph.Task) string {
+	if t.Run.Thread == nil {
+		return ""
+	}
+	return t.Run.Thread.Agent
+}
+
+// ownLimit is until when a thread's own agent is at a hard limit, zero where it is not: a start would be given back
+// at once.
+func ownLimit(s *ralph.State, t *ralph.Task, now time.Time) time.Time {
+	if own := ownAgent(t); own != "" && !now.IsZero() {
+		if until, hard := unusable(s, t, own, now); hard {
+			return until
+		}
+	}
+	return time.Time{}
+}
+
+// ownLimits is when the first thread goes on that waits for its own agent, zero where none does.
+func ownLimits(s *ralph.State, c Config, now time.Time) (until time.Time) {
+	if c.Session != ralph.ModeAuto || len(s.Limits) == 0 {
+		return time.Time{}
+	}
+	for _, t := range s.OpenThreads() {
+		if t.Status == ralph.TaskPending && t.Run.Thread.Want != ralph.ThreadPause {
+			until = sooner(until, ownLimit(s, t, now))
+		}
+	}
+	return until
+}
+
 // preferred is the chain with the agent in front that the task should go on with.
 func preferred(s *ralph.State, t *ralph.Task, c Config) []string {
-	if th := t.Run.Thread; th != nil && th.Agent != "" {
-		return []string{th.Agent} // a thread stays with the agent that its person chose
+	if own := ownAgent(t); own != "" {
+		return []string{own}
 	}
 	first := t.Run.Agent
 	if t.Run.Iterations == 0 && !c.RecoverPrimary {
@@ -191,10 +223,29 @@ func limitEnds(e *ralph.AgentError, try int, c Config, now time.Time) (until tim
 	return until, try > c.MaxLimitRetries || until.Sub(now) > longest || e.Retried
 }
 
-// allLimited is when the first agent of the chain may be used again, ok only while
+// inUse are the agents that what is left may be done by: the chain, or those of the threads that are open.
+func inUse(s *ralph.State, c Config) []string {
+	if c.Session != ralph.ModeAuto || len(s.Limits) == 0 {
+		return c.Agents
+	}
+	var all []string
+	for _, t := range s.OpenThreads() {
+		if t.Run.Thread.Want != ralph.ThreadPause {
+			all = append(all, preferred(s, t, c)...)
+		}
+	}
+	if len(all) == 0 {
+		return c.Agents
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// allLimited is when the first agent in use may be used again, ok only while
 // every one is at a hard limit. Zero: not before a person has logged in.
 func allLimited(s *ralph.State, c Config, now time.Time) (until time.Time, ok bool) {
-	for _, agent := range c.Agents {
+	agents := inUse(s, c)
+	for _, agent := range agents {
 		l := s.Limit(agent)
 		if l == nil || !l.Hard || breakerOf(*l, now).Now() != ralph.BreakerOpen {
 			return time.Time{}, false
@@ -203,7 +254,7 @@ func allLimited(s *ralph.State, c Config, now time.Time) (until time.Time, ok bo
 			until = sooner(until, l.Until)
 		}
 	}
-	return until, len(c.Agents) > 0
+	return until, len(agents) > 0
 }
 
 // pauseForLimits pauses the engine before anything else is started.
@@ -212,12 +263,13 @@ func pauseForLimits(s *ralph.State, c Config, until time.Time) Move {
 	if c.LimitWait != "ask" && !until.IsZero() {
 		cause += "; it goes on by itself"
 	}
-	again := slices.ContainsFunc(c.Agents, func(a string) bool {
+	agents := inUse(s, c)
+	again := slices.ContainsFunc(agents, func(a string) bool {
 		l := s.Limit(a)
 		return l != nil && l.Class == ralph.ErrClassNetwork && l.First.Before(l.Since)
 	})
 	return record(
-		ralph.AllLimited{Task: lastLimited(s), Agents: c.Agents, Until: until, Again: again},
+		ralph.AllLimited{Task: lastLimited(s), Agents: agents, Until: until, Again: again},
 		ralph.Control{Want: ralph.WantPause, Cause: cause, From: ralph.PauseLimits},
 	)
 }
@@ -230,9 +282,9 @@ func nobodyFree(s *ralph.State, c Config) string {
 	return "every agent is at its limit"
 }
 
-// anyAway reports whether an agent of the chain is not logged in or has no connection.
+// anyAway reports whether an agent in use is not logged in or has no connection.
 func anyAway(s *ralph.State, c Config) bool {
-	return slices.ContainsFunc(c.Agents, func(a string) bool {
+	return slices.ContainsFunc(inUse(s, c), func(a string) bool {
 		l := s.Limit(a)
 		return l != nil && l.Away()
 	})
@@ -260,7 +312,7 @@ func lastLimited(s *ralph.State) ralph.TaskID {
 func limitWords(s *ralph.State, c Config) string {
 	clock := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	var words []string
-	for _, agent := range c.Agents {
+	for _, agent := range inUse(s, c) {
 		switch l := s.Limit(agent); {
 		case l == nil:
 		case l.Away():

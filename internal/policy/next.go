@@ -298,7 +298,7 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	case ch.agent == "":
 		return ralph.Wait{Until: ch.until}, ralph.Why{Rule: "X-33", Text: "its agent is at a limit for a moment"}
 	}
-	if from := cmp.Or(r.Agent, s.Session.Agent, c.Agents[0]); from != ch.agent {
+	if from := cmp.Or(ownAgent(t), r.Agent, s.Session.Agent, c.Agents[0]); from != ch.agent {
 		return ralph.Emit{Fact: switched(s, t, from, ch.agent, c)}, ralph.Why{Rule: "X-37", Text: "from " + from + " to " + ch.agent}
 	}
 	if step, why, ok := takeOver(s, t, c, ch.agent); ok {

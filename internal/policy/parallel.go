@@ -32,7 +32,7 @@ func scheduleParallel(s *ralph.State, mine []ralph.TaskID, c Config, now time.Ti
 	if m, ok := resolveNext(s, v, c, free[0]); ok {
 		return m, true
 	}
-	next := chooseNext(s, c)
+	next := chooseNext(s, c, now)
 	slot, until := rested(s, free, c, now)
 	switch {
 	case next != nil && !until.IsZero():
@@ -50,11 +50,11 @@ func scheduleParallel(s *ralph.State, mine []ralph.TaskID, c Config, now time.Ti
 
 // chooseNext is the task that a free slot gets: what a person assigned, what goes
 // on after an answer, then the best by score.
-func chooseNext(s *ralph.State, c Config) *ralph.Task {
+func chooseNext(s *ralph.State, c Config, now time.Time) *ralph.Task {
 	if s.Session.Auto == ralph.Semi {
-		return best(s, c, 1)
+		return best(s, c, 1, now)
 	}
-	return best(s, c, 0)
+	return best(s, c, 0, now)
 }
 
 // rested is the first of the free slots in which the next task may start; while
@@ -307,7 +307,12 @@ func autopilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return m
 	}
 	m, ok := nextOnPlan(s, mine, c, now)
+	own := ownLimits(s, c, now)
+	if !ok && !own.IsZero() {
+		m, ok = Hold{Why: "waiting for the agent of a thread: " + limitWords(s, c)}, true
+	}
 	if hold, is := m.(Hold); ok && is {
+		hold.Until = sooner(hold.Until, own)
 		if until := landAgain(s); until.After(now) {
 			hold.Until = sooner(hold.Until, until)
 		}
@@ -346,7 +351,7 @@ func nextOnPlan(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) (M
 // undecided is what a person has to decide in semi mode, "" for nothing: which task is
 // next, or what becomes of one that ended badly.
 func undecided(s *ralph.State, c Config) string {
-	if best(s, c, 0) != nil {
+	if best(s, c, 0, time.Time{}) != nil {
 		return "waiting for you: [[assign <id>]]"
 	}
 	for _, t := range s.Plan.Tasks {

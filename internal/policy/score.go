@@ -126,8 +126,9 @@ func Ready(s *ralph.State, c Config) []*ralph.Task {
 }
 
 // best is the first of Ready, nil for none, of those with that claim at least: the scheduler needs no more of it.
-// It looks at one task of each rank, not at all of them.
-func best(s *ralph.State, c Config, claim int8) *ralph.Task {
+// It looks at one task of each rank, not at all of them. A thread waits whose own agent is at its limit now;
+// without a time none does.
+func best(s *ralph.State, c Config, claim int8, now time.Time) *ralph.Task {
 	phase, _ := s.OpenPhase(c.Isolated)
 	var first choice
 	at := 0
@@ -139,6 +140,9 @@ func best(s *ralph.State, c Config, claim int8) *ralph.Task {
 		}
 		for i := range places.All() {
 			x.task = s.Plan.Tasks[i]
+			if !ownLimit(s, x.task, now).IsZero() {
+				continue
+			}
 			if first.task == nil || cmp.Or(x.compare(first), cmp.Compare(i, at)) < 0 {
 				first, at = x, i
 			}
