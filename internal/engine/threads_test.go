@@ -411,6 +411,10 @@ func TestThreadStaysWithItsAgent(t *testing.T) {
 				t.Errorf("nobody switched: %+v", f)
 			case ralph.AllLimited:
 				pauses = append(pauses, f.Agents)
+			case ralph.TaskEnded:
+				if f.Status == ralph.TaskPending && f.Why.Text != "codex is at its limit, and the thread stays with it" {
+					t.Errorf("given back: %s", f.Why.Text)
+				}
 			}
 		}
 		if diff := cmp.Diff([][]string{{"codex"}}, pauses); diff != "" {

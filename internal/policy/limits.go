@@ -29,9 +29,6 @@ const networkRetry = time.Minute
 // last for hours, and nobody wants to be told of each try.
 const maxLimitWait = 15 * time.Minute
 
-// allLimitedText is the result of a task that no agent could do.
-const allLimitedText = "All agents rate limited"
-
 // option is which agent does a turn: one now, or none before until. all says that
 // waiting a little does not help: every agent is at a hard limit.
 type option struct {
@@ -174,7 +171,7 @@ func afterLimit(s *ralph.State, t *ralph.Task, c Config, now time.Time) (ralph.S
 	ch := chooseAgent(s, t, c, now)
 	switch {
 	case ch.all:
-		return release("X-38", givenBackText(s, c))
+		return release("X-38", givenBackText(s, t, c))
 	case ch.agent == "":
 		return waitThenTurn(s, t, c, now, ch.until, why)
 	case ch.agent != last.Agent:
@@ -291,11 +288,14 @@ func anyAway(s *ralph.State, c Config) bool {
 }
 
 // givenBackText is why a task was given back that no agent could do.
-func givenBackText(s *ralph.State, c Config) string {
+func givenBackText(s *ralph.State, t *ralph.Task, c Config) string {
+	if own := s.Limit(ownAgent(t)); own != nil && !own.Away() {
+		return own.Agent + " is at its limit, and the thread stays with it"
+	}
 	if anyAway(s, c) {
 		return "No agent can be used now: " + limitWords(s, c)
 	}
-	return allLimitedText
+	return "All agents rate limited"
 }
 
 // lastLimited is the task whose turn met the newest limit.

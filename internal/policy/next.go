@@ -275,7 +275,7 @@ func givenBack(s *ralph.State, c Config, now time.Time) (ralph.Step, ralph.Why, 
 		rule, text = "D-051", "stop wanted: "+cmp.Or(s.Session.Cause, "by a person")
 	}
 	if rule == "X-38" {
-		text = givenBackText(s, c)
+		text = givenBackText(s, &ralph.Task{}, c)
 	}
 	step, why := release(rule, text)
 	return step, why, true
@@ -294,7 +294,7 @@ func giveTurn(s *ralph.State, t *ralph.Task, c Config, now time.Time, turn ralph
 	ch := chooseAgent(s, t, c, now)
 	switch {
 	case ch.all:
-		return release("X-38", givenBackText(s, c))
+		return release("X-38", givenBackText(s, t, c))
 	case ch.agent == "":
 		return ralph.Wait{Until: ch.until}, ralph.Why{Rule: "X-33", Text: "its agent is at a limit for a moment"}
 	}
