@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/signature"
 )
@@ -452,6 +453,11 @@ func TestThreadWaitsForItsOwnAgent(t *testing.T) {
 						return limited(c.Now.Add(2 * time.Hour))
 					case c.Task.ID == "t-1" && again == 0:
 						again = c.Now.Sub(began)
+					case c.Task.ID == "t-2" && c.Iteration == 2:
+						first := policy.Explain(c.State, "t-1", w.c, c.Now)
+						if !strings.Contains(first.Words, "each that may do it is at its limit, until 02:0") {
+							t.Errorf("why: %s", first.Words)
+						}
 					case c.Task.ID == "t-2" && c.Turn.Agent != "claude":
 						t.Errorf("the second goes to %s", c.Turn.Agent)
 					}

@@ -213,7 +213,7 @@ func (x *Explanation) agent(s *ralph.State, t *ralph.Task, c Config, now time.Ti
 	}
 	switch choice := chooseAgent(s, t, c, now); {
 	case choice.all:
-		wait("%s", until("an agent: every one is at its limit", choice.until))
+		wait("%s", until("an agent: each that may do it is at its limit", choice.until))
 	case choice.agent == "":
 		wait("%s", until("its agent, which is at a limit for a moment", choice.until))
 	case crowded(s, c, expected(s), now):

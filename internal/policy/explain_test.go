@@ -114,7 +114,7 @@ func TestExplainEngine(t *testing.T) {
 			[]ralph.Task{task("a", nil)},
 			[]ralph.Fact{limited("claude", 2*time.Hour), limited("codex", time.Hour)},
 			true, 1,
-			[]string{"an agent: every one is at its limit, until 11:00:00"},
+			[]string{"an agent: each that may do it is at its limit, until 11:00:00"},
 			"",
 		},
 		{
@@ -153,7 +153,7 @@ func TestExplainEngine(t *testing.T) {
 			[]ralph.Task{task("a", nil)},
 			[]ralph.Fact{ralph.ModeSet{Mode: ralph.Manual}, limited("claude", 2*time.Hour)},
 			true, 1,
-			[]string{"the next start: the session ends, claude until 2025-01-20T12:00:00Z", "an agent: every one is at its limit, until 12:00:00"},
+			[]string{"the next start: the session ends, claude until 2025-01-20T12:00:00Z", "an agent: each that may do it is at its limit, until 12:00:00"},
 			"",
 		},
 		{"X-36 one is free", []ralph.Task{task("a", nil)}, []ralph.Fact{limited("claude", 2*time.Hour)}, true, 1, nil, "it is ready and next"},
