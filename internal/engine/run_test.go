@@ -127,14 +127,20 @@ func (w *world) honest() {
 }
 
 func honest(mem *ralphtest.Mem) error {
+	bare := map[ralph.TaskID]int{} // starts in a row, each given back before its first step
 	for _, e := range mem.Events() {
 		switch f := e.Fact.(type) {
+		case ralph.TaskStarted:
+			if bare[f.ID]++; bare[f.ID] > 5 {
+				return fmt.Errorf("fact %d: %s is started again and again, and has no step", e.Seq, f.ID)
+			}
 		case ralph.Stalled:
 			return fmt.Errorf("fact %d: it has work and does nothing: %+v", e.Seq, f)
 		case ralph.StepStarted:
 			if f.Why.Rule == "" {
 				return fmt.Errorf("fact %d: step %s of %s names no rule", e.Seq, f.Step.StepName(), f.Task)
 			}
+			delete(bare, f.Task)
 		case ralph.TaskEnded:
 			if f.Why.Rule == "" && e.By == "engine" {
 				return fmt.Errorf("fact %d: the end of %s names no rule", e.Seq, f.ID)

@@ -61,6 +61,9 @@ func (x drawThreads) world(t *testing.T) *world {
 		case 1:
 			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassContext)}
 		case 2:
+			if pick(c, "limit")%2 == 0 {
+				return limited(c.Now.Add(time.Duration(1+pick(c, "until")%300) * time.Minute))
+			}
 			return limited(time.Time{})
 		case 3:
 			return says(ralph.SignalHuman, "which?")
@@ -115,7 +118,8 @@ func TestAnyThreads(t *testing.T) {
 		}
 		for i := range n {
 			limits := ralph.ThreadLimits{Turns: rapid.IntRange(1, 25).Draw(rt, "turns"), Cost: rapid.SampledFrom([]float64{0, 0, 0.45}).Draw(rt, "cost")}
-			x.Threads = append(x.Threads, ralph.NewThread{Prompt: rapid.SampledFrom([]string{fmt.Sprint("goal ", i), "go"}).Draw(rt, "prompt"), Limits: limits})
+			x.Threads = append(x.Threads, ralph.NewThread{Prompt: rapid.SampledFrom([]string{fmt.Sprint("goal ", i), "go"}).Draw(rt, "prompt"), Limits: limits,
+				Agent: rapid.SampledFrom([]string{"", "", "codex", "claude"}).Draw(rt, "agent")})
 		}
 		for range rapid.IntRange(0, 3).Draw(rt, "people") {
 			want := rapid.SampledFrom([]ralph.ThreadWant{ralph.ThreadPause, ralph.ThreadPause, ralph.ThreadStop}).Draw(rt, "want")
