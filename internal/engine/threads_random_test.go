@@ -118,8 +118,10 @@ func TestAnyThreads(t *testing.T) {
 		}
 		for i := range n {
 			limits := ralph.ThreadLimits{Turns: rapid.IntRange(1, 25).Draw(rt, "turns"), Cost: rapid.SampledFrom([]float64{0, 0, 0.45}).Draw(rt, "cost")}
-			x.Threads = append(x.Threads, ralph.NewThread{Prompt: rapid.SampledFrom([]string{fmt.Sprint("goal ", i), "go"}).Draw(rt, "prompt"), Limits: limits,
-				Agent: rapid.SampledFrom([]string{"", "", "codex", "claude"}).Draw(rt, "agent")})
+			x.Threads = append(x.Threads, ralph.NewThread{
+				Prompt: rapid.SampledFrom([]string{fmt.Sprint("goal ", i), "go"}).Draw(rt, "prompt"), Limits: limits,
+				Agent: rapid.SampledFrom([]string{"", "", "codex", "claude"}).Draw(rt, "agent"),
+			})
 		}
 		for range rapid.IntRange(0, 3).Draw(rt, "people") {
 			want := rapid.SampledFrom([]ralph.ThreadWant{ralph.ThreadPause, ralph.ThreadPause, ralph.ThreadStop}).Draw(rt, "want")
