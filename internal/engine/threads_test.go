@@ -486,6 +486,50 @@ func TestThreadWaitsForItsOwnAgent(t *testing.T) {
 	}
 }
 
+// so it does in sessions on a plan or a spec, which work on threads beside tasks: they wait for the
+// thread's agent when nothing else is left, and are not over.
+func TestThreadOfItsOwnAgentBesideTasks(t *testing.T) {
+	for _, session := range []string{"autopilot", "agent"} {
+		t.Run(session, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := ralphtest.Settings()
+				c.Session, c.Commit, c.OnTimeout = session, false, "stop"
+				w := newWorld(t, c)
+				thread := func() {
+					w.command(func(s *ralph.State) ([]ralph.Fact, error) {
+						return s.AddThread(ralph.NewThread{ID: "t-1", Prompt: "goal", Agent: "codex"})
+					})
+				}
+				if session == "agent" {
+					w.add("q-1", "a.md")
+				} else {
+					w.record(ralph.PlanStarted{})
+					thread()
+				}
+				begun := session != "agent"
+				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+					if c.Stage == ralph.KindBuild && !begun {
+						begun = true
+						thread()
+					}
+					switch {
+					case c.Stage != ralph.KindThread && c.Stage != ralph.KindReview:
+						return willing(c)
+					case c.Stage == ralph.KindThread && c.Iteration == 1:
+						return limited(c.Now.Add(2 * time.Hour))
+					}
+					return finishes(2)(c)
+				}
+				w.run()
+				s := w.mem.State()
+				if task := s.Task("t-1"); task == nil || task.Status != ralph.TaskDone {
+					t.Errorf("%s: %s; the thread is %+v", s.Session.Ended, s.Session.Detail, task)
+				}
+			})
+		})
+	}
+}
+
 // B-054, B-058: a thread that a person has paused holds no slot: with one slot another one comes to its end meanwhile, and
 // the paused one goes on when they say so.
 func TestPausedThreadHoldsNoSlot(t *testing.T) {

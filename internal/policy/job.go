@@ -145,7 +145,7 @@ func construct(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 func startNext(s *ralph.State, c Config, now time.Time) (Move, bool) {
 	next := chooseNext(s, c, now)
 	if next == nil {
-		return nil, false
+		return ownLimits(s, c, now)
 	}
 	if until := delayed(s, 0, c, now); !until.IsZero() {
 		return Hold{Until: until, Why: "task.delay"}, true

@@ -90,17 +90,19 @@ func ownLimit(s *ralph.State, t *ralph.Task, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// ownLimits is when the first thread goes on that waits for its own agent, zero where none does.
-func ownLimits(s *ralph.State, c Config, now time.Time) (until time.Time) {
-	if c.Session != ralph.ModeAuto || len(s.Limits) == 0 {
-		return time.Time{}
+// ownLimits holds until the first thread goes on that could start now and waits for its own agent alone; ok only where
+// one does.
+func ownLimits(s *ralph.State, c Config, now time.Time) (m Move, ok bool) {
+	if len(s.Limits) == 0 || len(s.OpenThreads()) == 0 {
+		return nil, false
 	}
-	for _, t := range s.OpenThreads() {
-		if t.Status == ralph.TaskPending && t.Run.Thread.Want != ralph.ThreadPause {
-			until = sooner(until, ownLimit(s, t, now))
+	var until time.Time
+	for x := range readyOf(s, c) {
+		if s.Session.Auto != ralph.Semi || chosen(x.task) {
+			until = sooner(until, ownLimit(s, x.task, now))
 		}
 	}
-	return until
+	return Hold{Until: until, Why: "waiting for the agent of a thread"}, !until.IsZero()
 }
 
 // preferred is the chain with the agent in front that the task should go on with.

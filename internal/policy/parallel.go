@@ -42,10 +42,11 @@ func scheduleParallel(s *ralph.State, mine []ralph.TaskID, c Config, now time.Ti
 			return m, true
 		}
 		return startOf(s, c, now, v.start(next, slot)), true
-	case len(mine) > 0:
-		return Hold{Why: "nothing else is ready"}, true
 	}
-	return nil, false
+	if m, ok := ownLimits(s, c, now); ok {
+		return m, true
+	}
+	return Hold{Why: "nothing else is ready"}, len(mine) > 0
 }
 
 // chooseNext is the task that a free slot gets: what a person assigned, what goes
@@ -307,12 +308,7 @@ func autopilot(s *ralph.State, mine []ralph.TaskID, c Config, now time.Time) Mov
 		return m
 	}
 	m, ok := nextOnPlan(s, mine, c, now)
-	own := ownLimits(s, c, now)
-	if !ok && !own.IsZero() {
-		m, ok = Hold{Why: "waiting for the agent of a thread: " + limitWords(s, c)}, true
-	}
 	if hold, is := m.(Hold); ok && is {
-		hold.Until = sooner(hold.Until, own)
 		if until := landAgain(s); until.After(now) {
 			hold.Until = sooner(hold.Until, until)
 		}
