@@ -48,23 +48,16 @@ func TestScriptsOnDisk(t *testing.T) {
 // TestScriptsThorough runs all other scripts, which take three times as long: more ways to the same
 // requirements.
 func TestScriptsThorough(t *testing.T) {
-	thorough(t)
+	ralphtest.NeedsTime(t)
 	t.Parallel()
 	scripts(t, "testdata/thorough", "")
 }
 
 // TestScriptsThoroughOnDisk is that of those that cannot be in memory.
 func TestScriptsThoroughOnDisk(t *testing.T) {
-	thorough(t)
+	ralphtest.NeedsTime(t)
 	t.Parallel()
 	scripts(t, "testdata/thorough_disk", disk(t))
-}
-
-func thorough(t *testing.T) {
-	t.Helper()
-	if !ralphtest.Thorough() {
-		t.Skip("takes long: with the tag soak, as `.ci/run soak` has it")
-	}
 }
 
 // disk is a folder that is not in memory.

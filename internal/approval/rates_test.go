@@ -131,9 +131,7 @@ func measure(t *testing.T, files []string, unsaid func(file string) string) meas
 // author: in a sandbox a line counts where policy lets it run without a question and the sandbox
 // does not bound what its harm needs; without one where policy does not ask.
 func TestWhatCanHappen(t *testing.T) {
-	if !ralphtest.Thorough() {
-		t.Skip("takes long: with the tag soak, as `.ci/run soak` has it")
-	}
+	ralphtest.NeedsTime(t)
 	t.Parallel()
 	dir := "../operation/testdata/fresh-"
 	m := measure(t, []string{dir + "files.txt", dir + "beyond.txt", dir + "ordinary.txt"}, func(name string) string {

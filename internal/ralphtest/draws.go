@@ -9,8 +9,7 @@ import (
 )
 
 // Draws has each property of a package draw n times where nobody has asked for a number
-// with -rapid.checks: in the suite of every day. With the tag soak, in .ci/run and `make
-// soak`, it draws as often as rapid does.
+// with -rapid.checks: in the suite of every day. With the tag soak it draws as often as rapid does.
 func Draws(n int) {
 	flag.Parse()
 	if Thorough() {
@@ -46,13 +45,21 @@ func Cases[T any](n int, all []T) []T {
 	return some
 }
 
-// Named is Cases of a table by name, in the order of the names.
+// Named is Cases of a table by name: every n-th name in their order.
 func Named[T any](n int, all map[string]T) map[string]T {
 	some := map[string]T{}
 	for _, name := range Cases(n, slices.Sorted(maps.Keys(all))) {
 		some[name] = all[name]
 	}
 	return some
+}
+
+// NeedsTime skips a test that takes long, but where Thorough.
+func NeedsTime(t *testing.T) {
+	t.Helper()
+	if !Thorough() {
+		t.Skip("takes long: with the tag soak")
+	}
 }
 
 // Thorough reports whether there is time for every case: with the tag soak, or where someone

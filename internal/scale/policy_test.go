@@ -45,9 +45,7 @@ func TestModelIsThePolicy(t *testing.T) {
 // TestEngineOfManySlots is the same at the size of a large fleet, and tells the cpu that the
 // engine took for a task: with the facts in memory, so without files, git and workers.
 func TestEngineOfManySlots(t *testing.T) {
-	if !ralphtest.Thorough() {
-		t.Skip("takes minutes: it has the tag soak")
-	}
+	ralphtest.NeedsTime(t) // minutes, by hand alone (docs/scale.md)
 	for _, l := range []load{
 		{slots: 100, tasks: 1000, batch: 8, turns: 10 * time.Minute},
 		{slots: 100, tasks: 4000, batch: 8, turns: 10 * time.Minute},
