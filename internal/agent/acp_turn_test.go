@@ -247,6 +247,7 @@ func TestACPOptions(t *testing.T) {
 // The time limit stands still while somebody is asked.
 func TestACPAskTakesNoTime(t *testing.T) {
 	t.Parallel()
+	ralphtest.NeedsTime(t)
 	res := tricked(t, "always", func(_ *ralph.AgentSpec, in *ralph.TurnInput) { in.Timeout = 6 * time.Second }, ralph.TurnHooks{
 		Ask: func(ctx context.Context, _ ralph.Request) (ralph.Reply, error) {
 			select {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // talked plays a recorded conversation in which the real program was answered as the
@@ -230,6 +231,7 @@ func TestClaudeIsInterrupted(t *testing.T) {
 // The turn's time limit stands still while claude waits for an answer (E-071).
 func TestClaudeWaitsOutsideItsTime(t *testing.T) {
 	t.Parallel()
+	ralphtest.NeedsTime(t)
 	const limit = 6 * time.Second
 	res, _ := talked(t, t.Context(), "329-prompt-stdio-hook-ask", func(in *ralph.TurnInput, _ *ralph.AgentSpec) { in.Timeout = limit }, ralph.TurnHooks{
 		Ask: func(ctx context.Context, _ ralph.Request) (ralph.Reply, error) {

@@ -68,17 +68,18 @@ func TestCodexOneTurnAThread(t *testing.T) {
 	first, hooks := make(chan ralph.TurnResult, 1), ralph.TurnHooks{}
 	up := make(chan struct{})
 	hooks.Event = ralph.HearWords(func(ralph.Words) { close(up) })
-	waits := in
-	waits.Timeout = 6 * time.Second
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	go func() {
-		res, _ := d.Turn(t.Context(), waits, hooks)
+		res, _ := d.Turn(ctx, in, hooks)
 		first <- res
 	}()
 	<-up
 	if res := codexTurn(t, d, in); res.Exit != ralph.ExitFailed || !strings.Contains(res.Err.Message, "a turn is under way on the thread thread-x already") {
 		t.Errorf("second turn: %+v %+v", res, res.Err)
 	}
-	if res := <-first; res.Exit != ralph.ExitTimeout {
+	stop()
+	if res := <-first; res.Exit != ralph.ExitUser {
 		t.Errorf("first turn: %+v", res)
 	}
 }
@@ -239,6 +240,7 @@ func TestCodexDeafServer(t *testing.T) {
 	spec := codexSpec(t)
 	d, log := openCodex(t, spec), filepath.Join(t.TempDir(), "sent")
 	in := input(t, spec, "FAKE_CODEX=mute", "FAKE_LOG="+log)
+	in.Grace = time.Second
 	beside := make(chan ralph.TurnResult)
 	other := in
 	other.Timeout = time.Minute
@@ -246,7 +248,7 @@ func TestCodexDeafServer(t *testing.T) {
 		res, _ := d.Turn(t.Context(), other, ralph.TurnHooks{})
 		beside <- res
 	}()
-	in.Timeout, in.Grace = 3*time.Second, time.Second
+	in.Timeout = 3 * time.Second
 	if res := codexTurn(t, d, in); res.Exit != ralph.ExitTimeout {
 		t.Errorf("%+v", res)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 const asks = `
@@ -25,7 +26,7 @@ const asks = `
 func TestScriptedAsks(t *testing.T) {
 	t.Parallel()
 	d, in := playing(t, asks)
-	in.Timeout = 5 * time.Second
+	in.Timeout = time.Duration(ralphtest.Rounds(2, 5)) * time.Second // with many others beside it a start takes a while
 	var kinds []string
 	on := ralph.TurnHooks{
 		Event: func(e ralph.StreamEvent) {
@@ -36,7 +37,7 @@ func TestScriptedAsks(t *testing.T) {
 		Ask: func(ctx context.Context, q ralph.Request) (ralph.Reply, error) {
 			switch {
 			case q.Op == ralph.OpCommand && q.Command == "make dist" && q.Dir == "sub":
-				over := time.NewTimer(5500 * time.Millisecond) // longer than the turn may take
+				over := time.NewTimer(in.Timeout + in.Timeout/10) // longer than the turn may take
 				defer over.Stop()
 				<-over.C
 				return ralph.Reply{Allow: true}, nil
@@ -47,7 +48,7 @@ func TestScriptedAsks(t *testing.T) {
 		},
 	}
 	res, err := d.Turn(t.Context(), in, on)
-	if err != nil || res.Exit != ralph.ExitOK || res.Text != "made\nit is blue\n<ralph>COMPLETE</ralph>\n" || res.Waited < 5*time.Second {
+	if err != nil || res.Exit != ralph.ExitOK || res.Text != "made\nit is blue\n<ralph>COMPLETE</ralph>\n" || res.Waited < in.Timeout {
 		t.Errorf("%+v %v", res, err)
 	}
 	if got := strings.Join(kinds, " "); got != "turn.started plan.updated approval.requested request.resolved input.requested request.resolved" {

@@ -85,8 +85,8 @@ func TestHowAGateEnds(t *testing.T) {
 		text  string
 	}{
 		"missing command": {ralph.CheckSpec{Command: "no-such-linter ."}, 127, "", "no-such-linter"},
-		"over time":       {ralph.CheckSpec{Command: "echo begun; sleep 300", Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},
-		"ignores TERM":    {ralph.CheckSpec{Command: `trap "" TERM; echo begun; sleep 300; sleep 300`, Timeout: 5 * time.Second}, -1, "timed out after 5s: it did not end", "begun"},
+		"over time":       {ralph.CheckSpec{Command: "echo begun; sleep 300", Timeout: 3 * time.Second}, -1, "timed out after 3s: it did not end", "begun"},
+		"ignores TERM":    {ralph.CheckSpec{Command: `trap "" TERM; echo begun; sleep 300; sleep 300`, Timeout: 3 * time.Second}, -1, "timed out after 3s: it did not end", "begun"},
 		"killed":          {ralph.CheckSpec{Command: "kill -9 $$"}, -1, "ended by SIGKILL", ""},
 		"exits 0 on TERM": {ralph.CheckSpec{Command: `trap "exit 0" TERM; sleep 300 & wait`, Timeout: 500 * time.Millisecond}, -1, "timed out after 500ms: it did not end", ""},
 	} {

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	ralphtest.AtOnce(8) // they wait for the service
 	os.Exit(ralphtest.InMemory(m))
 }
 

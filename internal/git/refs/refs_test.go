@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 func TestMakeBranch(t *testing.T) {
@@ -47,10 +49,19 @@ func TestAdvance(t *testing.T) {
 		b.Must(Advance(t.Context(), b.repo, integration, one, two))
 		b.Equal("candidates", b.Git("for-each-ref", MergeRefs), "")
 	}
-	b.Must(MakeBranch(t.Context(), b.repo, "theirs", two)) // not ralph's: its lock is for a person to judge
+}
+
+// Which is not ralph's: its lock is for a person to judge.
+func TestAdvanceABranchThatIsLocked(t *testing.T) {
+	t.Parallel()
+	ralphtest.NeedsTime(t)
+	b := newBox(t)
+	one := b.Head()
+	two := b.Branch("two", one, write("2", ""))
+	b.Must(MakeBranch(t.Context(), b.repo, "theirs", one))
 	b.Write(".git/refs/heads/theirs.lock", "")
 	b.Env = append(b.Env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.filesRefLockTimeout", "GIT_CONFIG_VALUE_0=1")
-	b.Refused(Advance(t.Context(), b.open(), "theirs", two, one), "locked")
+	b.Refused(Advance(t.Context(), b.open(), "theirs", one, two), "locked")
 }
 
 // B-069: only what is proved merged goes.

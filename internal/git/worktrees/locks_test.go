@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/commits"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 const taskLock = "refs/heads/ralph/t-1.lock"
@@ -96,6 +97,7 @@ func TestYoungLockOfABranchIsWaitedFor(t *testing.T) {
 // A lock that cannot go does not make ralph wait for ever.
 func TestLockThatCannotGo(t *testing.T) {
 	t.Parallel()
+	ralphtest.NeedsTime(t)
 	b := newBox(t)
 	b.Write(".git/"+taskLock+"/x", "")
 	begin := time.Now()
