@@ -17,6 +17,7 @@ import (
 // killed and started again, and a terminal that is given back; approve with the change and the command before one's eyes, a conflict
 // answered (A-030, A-097, A-118, E-086).
 func TestScreen(t *testing.T) {
+	t.Parallel()
 	ralph, err := exec.LookPath("ralph")
 	if err != nil {
 		t.Fatal(err)

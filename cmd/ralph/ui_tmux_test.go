@@ -187,6 +187,7 @@ func uiRepository(t *testing.T) (dir string, environ []string, run func(args ...
 // by a terminal that goes away, and survives its engine. The dashboard says the same (A-030, A-097,
 // B-034, B-059, B-076, B-100, E-086, E-087).
 func TestTmux(t *testing.T) {
+	t.Parallel()
 	dir, environ, run := uiRepository(t)
 	x := openTmux(t, 120, 36, environ, dir)
 	x.words("stty -a | tail -n +2 > ../before; ralph ui\n")
@@ -265,6 +266,7 @@ func TestTmux(t *testing.T) {
 // screen lives on and answers, and nothing is done that has a question, as none is answered (it
 // has no enter, no ctrl+s, and no y in any of its words). The seed is in the name of what fails.
 func TestMonkeyBesideAnEngine(t *testing.T) {
+	t.Parallel()
 	dir, environ, run := uiRepository(t)
 	seed := uint64(time.Now().UnixNano())
 	if v, err := strconv.ParseUint(os.Getenv("RAPID_SEED"), 10, 64); err == nil {
