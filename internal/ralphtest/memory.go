@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"testing"
@@ -14,6 +15,7 @@ import (
 // the system has a place for them: what the tests prove does not depend on the disk, and
 // git waits for it at every object. The settings of git and ralph stay those of users.
 func InMemory(m *testing.M) int {
+	collectRarely()
 	dir, done := memory()
 	defer done()
 	if dir != "" {
@@ -30,6 +32,14 @@ func AtOnce(n int) {
 	flag.Parse()
 	if !asked("test.parallel") {
 		_ = flag.Set("test.parallel", strconv.Itoa(n))
+	}
+}
+
+// collectRarely has garbage collected less often, where nobody has said otherwise (GOGC): tests live for seconds, and
+// it is a tenth of their work. The programs that they start decide for themselves.
+func collectRarely() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
 	}
 }
 
