@@ -412,6 +412,10 @@ func TestThreadStaysWithItsAgent(t *testing.T) {
 				t.Errorf("nobody switched: %+v", f)
 			case ralph.AllLimited:
 				pauses = append(pauses, f.Agents)
+			case ralph.Control:
+				if f.Want == ralph.WantPause && !strings.HasPrefix(f.Cause, "each agent that may do what is left is at its limit: codex ") {
+					t.Errorf("paused: %s", f.Cause)
+				}
 			case ralph.TaskEnded:
 				if f.Status == ralph.TaskPending && f.Why.Text != "codex is at its limit, and the thread stays with it" {
 					t.Errorf("given back: %s", f.Why.Text)

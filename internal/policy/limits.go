@@ -278,6 +278,10 @@ func nobodyFree(s *ralph.State, c Config) string {
 	if anyAway(s, c) {
 		return "no agent can be used now"
 	}
+	use := inUse(s, c)
+	if slices.ContainsFunc(c.Agents, func(a string) bool { return !slices.Contains(use, a) }) {
+		return "each agent that may do what is left is at its limit"
+	}
 	return "every agent is at its limit"
 }
 

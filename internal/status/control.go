@@ -78,7 +78,7 @@ func pauseWords(s *ralph.State, now time.Time) string {
 		if away := awayWords(s, now); away != "" {
 			return away
 		}
-		words := "every agent is at its limit"
+		words := report.LimitedWords(s, now)
 		if first := firstFree(s, now); !first.IsZero() {
 			words += ", the first until " + report.ClockWords(first, now)
 		}
