@@ -27,6 +27,7 @@ const (
 	browseLimit = 2 * time.Second // for a browser that cannot be started to say so
 	portsTried  = 20              // from the default one on
 	lastPicture = time.Second     // for open pages to show how the work ended
+	lastWrites  = time.Second     // for others to give the lock of the journal, when Run ends
 )
 
 // Server is the dashboard as this process serves it: in `ralph serve`, or in an engine
@@ -205,8 +206,11 @@ func PortOf(addr string) string {
 	return port
 }
 
-// Run answers until ctx ends.
-func (w *Server) Run(ctx context.Context) error { return w.Guard.Run(ctx, w.listener) }
+// Run answers until ctx ends. What a page still writes then waits for others a second at most, and is refused after it.
+func (w *Server) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { w.Hurry(lastWrites) })()
+	return w.Guard.Run(ctx, w.listener)
+}
 
 // Start answers in the background until the window is closed.
 func (w *Server) Start() {
@@ -214,7 +218,7 @@ func (w *Server) Start() {
 	w.stop, w.ended = stop, make(chan struct{})
 	go func() {
 		defer close(w.ended)
-		_ = w.Run(ctx) // pages that are open say that they are stale
+		_ = w.Guard.Run(ctx, w.listener) // pages that are open say that they are stale
 	}()
 }
 

@@ -47,30 +47,60 @@ func newWindow(t *testing.T, at ListenAddr) (*Server, string) {
 	return w, env.Dir
 }
 
-// An engine that ends at once ends its dashboard too, whoever has the lock of the journal: what a page still writes is
-// given up (D-112).
-func TestHurriedWindow(t *testing.T) {
-	t.Parallel()
-	w, dir := newWindow(t, ListenAddr{Addr: "127.0.0.1:0"})
-	update := func(facts ...ralph.Fact) error {
-		return w.Board.Update(context.Background(), func(*ralph.State) ([]ralph.Fact, error) { return facts, nil })
-	}
-	if err := update(ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskPending}}); err != nil {
+// update records facts as a page does.
+func update(w *Server, facts ...ralph.Fact) error {
+	return w.Board.Update(context.Background(), func(*ralph.State) ([]ralph.Fact, error) { return facts, nil })
+}
+
+// held has another process hold the lock of the journal, with a view of it that is not written yet.
+func held(t *testing.T, w *Server, dir string) {
+	t.Helper()
+	if err := update(w, ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "one", Status: ralph.TaskPending}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := update(ralph.TaskStarted{ID: "t-1"}); err != nil { // plan.jsonl is to be written
+	if err := update(w, ralph.TaskStarted{ID: "t-1"}); err != nil { // plan.jsonl is to be written
 		t.Fatal(err)
 	}
 	other := flock.New(filepath.Join(dir, "ralph/.state/journal.lock"))
 	if err := other.Lock(); err != nil {
 		t.Fatal(err)
 	}
-	defer other.Unlock() //nolint:errcheck // the test is over
+	t.Cleanup(func() { _ = other.Unlock() })
+}
+
+// An engine that ends at once ends its dashboard too, whoever has the lock of the journal: what a page still writes is
+// given up (D-112).
+func TestHurriedWindow(t *testing.T) {
+	t.Parallel()
+	w, dir := newWindow(t, ListenAddr{Addr: "127.0.0.1:0"})
+	held(t, w, dir)
 	w.Hurry(time.Millisecond)
-	if err := update(ralph.Noted{Text: "a button was pressed"}); !errors.Is(err, journal.ErrHeld) {
+	if err := update(w, ralph.Noted{Text: "a button was pressed"}); !errors.Is(err, journal.ErrHeld) {
 		t.Errorf("a page writes: %v", err)
 	}
 	w.Leave() // or the test hangs
+}
+
+// Ctrl+C ends `ralph serve`, whoever has the lock of the journal.
+func TestServeEndsBesideALock(t *testing.T) {
+	t.Parallel()
+	env := emptyRepo(t)
+	w, err := OpenServer(env, env.Dir, "serve", ListenAddr{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	held(t, w, env.Dir)
+	interrupt()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := update(w, ralph.Noted{Text: "a button was pressed"}); !errors.Is(err, journal.ErrHeld) {
+		t.Errorf("a page writes: %v", err)
+	}
+	w.Close() // or the test hangs
 }
 
 // taken is a port that another program has.
