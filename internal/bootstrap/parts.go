@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -156,7 +157,7 @@ func (p *Parts) OpenAgent(env workspace.Env, name string) error {
 func (p *Parts) openAgent(env workspace.Env, procs *proc.Runner, name string) error {
 	spec, ok := p.Config.AgentSpec(name)
 	if !ok {
-		return &ralph.Refusal{Why: "agent " + name + " is not configured", Hint: "set agent.primary in ralph/config.yaml", Kind: ralph.ErrUsage}
+		return &ralph.Refusal{Why: "agent " + name + " is not configured", Hint: "take one of " + strings.Join(p.Config.AgentNames(), ", ") + ", or describe it under agents in ralph/config.yaml", Kind: ralph.ErrUsage}
 	}
 	spec.Approvals = p.Approvals // drivers keep a copy: it tells them whether their agent may ask
 	if p.kind != sandbox.Off {
