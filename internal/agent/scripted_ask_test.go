@@ -26,7 +26,7 @@ const asks = `
 func TestScriptedAsks(t *testing.T) {
 	t.Parallel()
 	d, in := playing(t, asks)
-	in.Timeout = time.Duration(ralphtest.Rounds(2, 5)) * time.Second // with many others beside it a start takes a while
+	in.Timeout = time.Duration(ralphtest.Rounds(3, 5)) * time.Second // with many others beside it a start takes a while
 	var kinds []string
 	on := ralph.TurnHooks{
 		Event: func(e ralph.StreamEvent) {

@@ -51,7 +51,7 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// Which is not ralph's: its lock is for a person to judge.
+// A branch that is not ralph's is waited for, and its lock left: that is for a person to judge.
 func TestAdvanceABranchThatIsLocked(t *testing.T) {
 	t.Parallel()
 	ralphtest.NeedsTime(t)
