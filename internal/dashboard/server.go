@@ -218,7 +218,7 @@ func (w *Server) Start() {
 	w.stop, w.ended = stop, make(chan struct{})
 	go func() {
 		defer close(w.ended)
-		_ = w.Guard.Run(ctx, w.listener) // pages that are open say that they are stale
+		_ = w.Guard.Run(ctx, w.listener) // pages that are open say that they are stale; the engine says when it is in a hurry
 	}()
 }
 

@@ -174,3 +174,9 @@ func hookWords(f ralph.HookRan) string {
 	}
 	return words
 }
+
+// LimitedWords say which agents a session pauses for, as policy said it: what follows the colon is until when.
+func LimitedWords(s *ralph.State) string {
+	words, _, _ := strings.Cut(s.Session.Cause, ": ")
+	return words
+}

@@ -47,17 +47,6 @@ func SettingsOf(config json.RawMessage) Settings {
 	return c
 }
 
-// LimitedWords say of a session that pauses for limits which agents are at theirs: all, or those alone that may do
-// what is left, as a thread that was given to an agent stays with it.
-func LimitedWords(s *ralph.State, now time.Time) string {
-	for _, agent := range SettingsOf(s.Session.Config).Agents {
-		if l := s.Limit(agent); l == nil || l.Over(now) {
-			return "each agent that may do what is left is at its limit"
-		}
-	}
-	return "every agent is at its limit"
-}
-
 // Setting is one setting that shaped the session.
 type Setting struct {
 	Name  string `json:"name"`

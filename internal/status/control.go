@@ -78,7 +78,7 @@ func pauseWords(s *ralph.State, now time.Time) string {
 		if away := awayWords(s, now); away != "" {
 			return away
 		}
-		words := report.LimitedWords(s, now)
+		words := report.LimitedWords(s)
 		if first := firstFree(s, now); !first.IsZero() {
 			words += ", the first until " + report.ClockWords(first, now)
 		}

@@ -80,12 +80,12 @@ func TestStatusOfLimits(t *testing.T) {
 	x.Want(t, x.Status(storytest.Alive(), "Needs you", "Pause"),
 		"Needs you:", "  paused: every agent is at its limit", "      ralph resume",
 		"Pause:   every agent is at its limit, the first until "+x.Hour(3*time.Minute)+" (in 3m); `[[resume]]` tries again")
-	x.S.Session.Config = json.RawMessage(`{"agents":["claude","codex","mine"],"limit_wait":"ask"}`) // what is left is not mine's
+	x.S.Session.Cause = "each agent that may do what is left is at its limit: codex until 12:00:00" // others are free
 	x.Want(t, x.Status(storytest.Alive(), "Needs you", "Pause"),
 		"Needs you:", "  paused: each agent that may do what is left is at its limit", "      ralph resume",
 		"Pause:   each agent that may do what is left is at its limit, the first until "+x.Hour(3*time.Minute)+" (in 3m); `[[resume]]` tries again")
 	x.Pass(48 * time.Hour)
-	x.Want(t, x.Status(storytest.Alive(), "Limit"))
+	x.Want(t, x.Status(storytest.Alive(), "Limit", "Pause"), "Pause:   each agent that may do what is left is at its limit; `[[resume]]` tries again")
 	if r := status.Of(x.S, storytest.Alive(), x.Now); len(r.Limits) != 2 || !r.Limits[0].Over {
 		t.Errorf("over, and not tried yet: %+v", r.Limits)
 	}

@@ -41,7 +41,7 @@ func NeedsBeside(outside []services.Row, s *ralph.State, engine Engine, now time
 			l := login(s, now)
 			out = append(out, Need{Kind: "login", What: fmt.Sprintf("paused: %s is not logged in", l.Agent), Command: action.Commands(loginCommand(l))})
 		case kind == ralph.PauseLimits && report.SettingsOf(x.Config).LimitWait == waitAsk:
-			out = append(out, Need{Kind: "limits", What: "paused: " + report.LimitedWords(s, now), Command: action.Commands("[[resume]]")})
+			out = append(out, Need{Kind: "limits", What: "paused: " + report.LimitedWords(s), Command: action.Commands("[[resume]]")})
 		}
 	}
 	for _, g := range s.Approvals {

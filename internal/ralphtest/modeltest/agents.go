@@ -60,6 +60,6 @@ func (s *Server) OpenCodeEnv(permission map[string]string) map[string]string {
 	}
 	return map[string]string{
 		"OPENCODE_CONFIG_CONTENT": string(raw(settings)), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
-		"OPENCODE_DISABLE_PROJECT_CONFIG": "1", "OPENCODE_PURE": "1", "npm_config_offline": "true", // it installs its plugins’ library in the background
+		"OPENCODE_DISABLE_PROJECT_CONFIG": "1", "OPENCODE_PURE": "1", "npm_config_offline": "true", // it installs its library for plugins in the background
 	}
 }

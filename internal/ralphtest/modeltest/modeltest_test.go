@@ -261,7 +261,7 @@ func TestEnvironments(t *testing.T) {
 		Permission map[string]string `json:"permission"`
 	}
 	env := s.OpenCodeEnv(map[string]string{"bash": "ask"})
-	if err := json.Unmarshal([]byte(env["OPENCODE_CONFIG_CONTENT"]), &opencode); err != nil || opencode.Provider["scripted"].Options.BaseURL != s.URL+"/v1" || opencode.Permission["bash"] != "ask" {
+	if err := json.Unmarshal([]byte(env["OPENCODE_CONFIG_CONTENT"]), &opencode); err != nil || opencode.Provider["scripted"].Options.BaseURL != s.URL+"/v1" || opencode.Permission["bash"] != "ask" || env["npm_config_offline"] != "true" {
 		t.Errorf("%v %v", err, env)
 	}
 	home := t.TempDir()
