@@ -8,9 +8,6 @@ import (
 	"os"
 	"regexp"
 	"sync"
-	"testing"
-
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // network is what lies between ralph and a hub. It goes down at one call, with the remote of the
@@ -106,66 +103,3 @@ func (n *network) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 }
 
 var ofRepo = regexp.MustCompile(`^/repos/[^/]+/[^/]+/`)
-
-// The network goes down at every kind of call between the label and the merge, in each way, and in
-// half of the cases ralph is killed while it is down: nothing is lost, doubled or blocked. What is
-// done meanwhile, and what must be so in the end, stands in the script. C-022, C-055, C-076.
-//
-// A row is a hundred gits and some ten turns, so that the suite of every day has the one in which
-// most could be doubled or lost; with the tag e2e there are all.
-func TestNetworkCutAtEveryCall(t *testing.T) {
-	t.Parallel()
-	if raceEnabled {
-		t.Skip("one agent after the other: nothing in it for the race detector (chosen)")
-	}
-	rows := []struct {
-		call, how string
-		kill      bool
-	}{
-		{"POST pulls", late, true},
-		{"GET issues/1/comments", lost, false},
-		{"PUT pulls/2/merge", late, true},
-		{"GET issues", hangs, true},
-		{"GET issues/1/comments", hangs, true},
-		{"GET pulls", lost, true},
-		{"POST pulls", lost, false},
-		{"POST pulls", hangs, true},
-		{"POST pulls", late, false},
-		{"POST issues/2/labels", late, false},
-		{"POST pulls/2/requested_reviewers", lost, true},
-		{"GET pulls/2", hangs, true},
-		{"GET commits/[^/]+/check-runs", lost, false},
-		{"GET pulls/2/reviews", late, true},
-		{"PATCH pulls/2", late, false},
-		{"PATCH pulls/2", lost, true},
-		{"PUT pulls/2/merge", lost, false},
-		{"PUT pulls/2/merge", hangs, true},
-		{"GET issues/1", lost, false}, // whether the merge has closed it
-		{"GET issues/1", hangs, true},
-	}
-	if !everyCall {
-		rows = rows[:1]
-	}
-	for _, row := range rows {
-		name := row.call + " " + row.how
-		if row.kill {
-			name += ", killed"
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			params := scriptParams(t, []string{"testdata/table/network.txtar"}, "")
-			params.Setup = func(env *testscript.Env) error {
-				env.Setenv("CALL", row.call)
-				env.Setenv("HOW", row.how)
-				return isolate(env)
-			}
-			params.Condition = func(name string) (bool, error) {
-				if name == "kill" {
-					return row.kill, nil
-				}
-				return condition(name)
-			}
-			testscript.Run(t, params)
-		})
-	}
-}

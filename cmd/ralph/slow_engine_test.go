@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agentsock"
 	"github.com/ralph-loop/ralph/internal/fastpath"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // permits is a turn that lets npm publish, which the patterns hold, and nothing else.
@@ -111,6 +112,9 @@ func TestShimWithAnIllEngine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "says nothing" || name == "stops within its answer" {
+				ralphtest.NeedsTime(t) // the shim waits for it
+			}
 			s := newShimmedFor(t, permits{})
 			i := &ill{answer: answer}
 			i.put(t, s.line.Dir())

@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agent/agenttest"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 func TestACPConforms(t *testing.T) {
@@ -39,7 +40,7 @@ type acpPlay struct {
 // Recordings of five agents; facts on them are in docs/agents.md. E-014 to E-020, E-028.
 func TestACPReplay(t *testing.T) {
 	t.Parallel()
-	for _, c := range acpPlays() {
+	for _, c := range ralphtest.Cases(3, acpPlays()) { // each waits half a second for late words
 		t.Run(c.file+" "+c.answer, func(t *testing.T) {
 			t.Parallel()
 			playACP(t, c)

@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/agent"
 	"github.com/ralph-loop/ralph/internal/agent/codex"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 )
 
 // codexTurn runs a turn on an app-server that behaves so.
@@ -237,6 +238,7 @@ func TestCodexAskedBeforeARefusal(t *testing.T) {
 // the time limit has another one, and a turn beside it is one that crashed.
 func TestCodexDeafServer(t *testing.T) {
 	t.Parallel()
+	ralphtest.NeedsTime(t)
 	spec := codexSpec(t)
 	d, log := openCodex(t, spec), filepath.Join(t.TempDir(), "sent")
 	in := input(t, spec, "FAKE_CODEX=mute", "FAKE_LOG="+log)

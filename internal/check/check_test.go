@@ -92,6 +92,9 @@ func TestHowAGateEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if x.check.Timeout > time.Second {
+				ralphtest.NeedsTime(t)
+			}
 			results, err := runner(0).Run(t.Context(), t.TempDir(), []ralph.CheckSpec{x.check})
 			if err != nil || len(results) != 1 {
 				t.Fatalf("%+v, %v", results, err)

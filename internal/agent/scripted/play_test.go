@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 )
 
 // play runs a scenario in this process.
@@ -210,6 +211,10 @@ func TestScenarioFromTheMainCheckout(t *testing.T) {
 // an issue, a task from it, reviewed again.
 func TestDemo(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, demo) // it pauses as an agent would
+}
+
+func demo(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "test.sh"), []byte(`test "$(sh greet.sh World)" = "Hello, World!" || exit 1
 test ! -f farewell.sh || test "$(sh farewell.sh World)" = "Goodbye, World!" || exit 1

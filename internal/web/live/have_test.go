@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -41,10 +42,14 @@ func (w *untilBeat) Write(p []byte) (int, error) {
 // A page gets first what differs from what it was made with, and all when it comes back.
 func TestAPageIsNotSentWhatItHas(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, sentWhatItHasNot)
+}
+
+func sentWhatItHasNot(t *testing.T) {
 	a, b, old := Part{ID: "a", HTML: []byte("<a>1</a>")}, Part{ID: "b", HTML: []byte("<b>1</b>")}, Part{ID: "b", HTML: []byte("<b>0</b>")}
 	rendered := make(chan struct{}, 8)
 	hub := New(Options{
-		Changed: once, Beat: 200 * time.Millisecond,
+		Changed: once, Beat: time.Second,
 		Render: func(context.Context, string, int64) ([]Part, error) {
 			rendered <- struct{}{}
 			return []Part{a, b}, nil

@@ -1,5 +1,0 @@
-//go:build !e2e
-
-package main
-
-const everyCall = false // of TestNetworkCutAtEveryCall
