@@ -209,7 +209,11 @@ func PortOf(addr string) string {
 // Run answers until ctx ends. What a page still writes then waits for others a second at most, and is refused after it.
 func (w *Server) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { w.Hurry(lastWrites) })()
-	return w.Guard.Run(ctx, w.listener)
+	err := w.Guard.Run(ctx, w.listener)
+	if ctx.Err() != nil {
+		w.Hurry(lastWrites) // that may be back before the goroutine which hurries has begun
+	}
+	return err
 }
 
 // Start answers in the background until the window is closed.

@@ -81,15 +81,36 @@ func TestHurriedWindow(t *testing.T) {
 	w.Leave() // or the test hangs
 }
 
-// Ctrl+C ends `ralph serve`, whoever has the lock of the journal.
+// late is a context whose end is seen by who waits for it, and told to nobody who is to be called then.
+type late struct{ context.Context }
+
+func (late) Value(any) any                { return nil }
+func (late) AfterFunc(func()) func() bool { return func() bool { return true } }
+
+// Ctrl+C ends `ralph serve`, whoever has the lock of the journal, also where the server is down before the goroutine that
+// hurries has begun.
 func TestServeEndsBesideALock(t *testing.T) {
 	t.Parallel()
+	for name, of := range map[string]func(context.Context) context.Context{
+		"in time": func(ctx context.Context) context.Context { return ctx },
+		"late":    func(ctx context.Context) context.Context { return late{ctx} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			endsBesideALock(t, of)
+		})
+	}
+}
+
+func endsBesideALock(t *testing.T, of func(context.Context) context.Context) {
+	t.Helper()
 	env := emptyRepo(t)
 	w, err := OpenServer(env, env.Dir, "serve", ListenAddr{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, interrupt := context.WithCancel(t.Context())
+	done, interrupt := context.WithCancel(t.Context())
+	ctx := of(done)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	held(t, w, env.Dir)

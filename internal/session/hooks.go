@@ -193,7 +193,11 @@ func (x *Session) closeHooks(ctx context.Context) {
 	}
 	long := time.AfterFunc(2*time.Second, func() { x.console.Note("waiting for hooks that are not done (Ctrl+C ends them)") })
 	defer long.Stop()
-	if left := x.hooks.after.Close(ctx); left > 0 {
+	left := x.hooks.after.Close(ctx)
+	if ctx.Err() != nil {
+		x.hurry(lastWords) // they may be back before the goroutine which hurries has begun
+	}
+	if left > 0 {
 		x.console.Note("hooks: %s left for the next start", text.Count(left, "call"))
 	}
 }

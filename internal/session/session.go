@@ -308,7 +308,8 @@ func (x *Session) resumes(s *ralph.State, file bool) bool {
 func (x *Session) work(ctx context.Context) error {
 	runCtx, force := context.WithCancelCause(ctx)
 	defer force(nil)
-	defer context.AfterFunc(runCtx, func() { x.hurry(lastWordsOf(context.Cause(runCtx))) })()
+	hurry := func() { x.hurry(lastWordsOf(context.Cause(runCtx))) }
+	defer context.AfterFunc(runCtx, hurry)()
 	x.mu.Lock()
 	x.force = force
 	x.mu.Unlock()
@@ -341,6 +342,9 @@ func (x *Session) work(ctx context.Context) error {
 	defer leave()
 	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(doer), x.journal.Now)
 	reason, err := engine.Run(host, x.policy)
+	if runCtx.Err() != nil {
+		hurry() // the engine may be back before the goroutine which hurries has begun
+	}
 	if closeErr := host.Close(); err == nil {
 		err = closeErr
 	}
