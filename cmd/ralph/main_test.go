@@ -38,13 +38,6 @@ func TestScripts(t *testing.T) {
 	scripts(t, "testdata/script", "")
 }
 
-// TestScriptsOnDisk runs those that cannot be in memory: a sandboxed agent may write to
-// devices, and /dev/shm lies among them.
-func TestScriptsOnDisk(t *testing.T) {
-	t.Parallel()
-	scripts(t, "testdata/disk", disk(t))
-}
-
 // TestScriptsThorough runs all other scripts, which take three times as long: more ways to the same
 // requirements.
 func TestScriptsThorough(t *testing.T) {
@@ -53,7 +46,8 @@ func TestScriptsThorough(t *testing.T) {
 	scripts(t, "testdata/thorough", "")
 }
 
-// TestScriptsThoroughOnDisk is that of those that cannot be in memory.
+// TestScriptsThoroughOnDisk runs those that cannot be in memory: a sandboxed agent may write to
+// devices, and /dev/shm lies among them.
 func TestScriptsThoroughOnDisk(t *testing.T) {
 	ralphtest.NeedsTime(t)
 	t.Parallel()
