@@ -13,8 +13,8 @@ import (
 // have some room. A script that needs more of it shares the repository and the run of another
 // one, or the number goes up, and the commit's message says what that buys.
 const (
-	maxStartsADay  = 660
-	maxEnginesADay = 90
+	maxStartsADay  = 600
+	maxEnginesADay = 80
 	maxStarts      = 1950
 	maxEngines     = 360
 )

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs what a person would type, in repositories of their own. Each
 // script names the requirements it covers in its first lines. These are the scripts of every
-// day: together they name all that any script names (TestEveryRequirementIsNamed).
+// day: with the tests beside packages they name all that any script names (TestEveryRequirementIsNamed).
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	scripts(t, "testdata/script", "")

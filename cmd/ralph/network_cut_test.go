@@ -11,6 +11,7 @@ import (
 // The network goes down at every kind of call between the label and the merge, in each way, and in
 // half of the cases ralph is killed while it is down: nothing is lost, doubled or blocked. What is
 // done meanwhile, and what must be so in the end, stands in the script. C-022, C-055, C-076.
+//
 // A row is a hundred gits and some ten turns.
 func TestNetworkCutAtEveryCall(t *testing.T) {
 	t.Parallel()

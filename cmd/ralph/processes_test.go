@@ -177,11 +177,12 @@ func each(few, many map[string]int, tasks int) string {
 // is nobody's doing: figures that are not the table's are taken again, twice.
 func TestProcessesOfATask(t *testing.T) {
 	t.Parallel()
+	ralphtest.NeedsTime(t)
 	if raceEnabled {
 		t.Skip("a ralph built for the detector is so slow that gits which stay end between two steps")
 	}
 	const none, checks = "quality.commands=[]", "quality.commands=['true']"
-	for _, tt := range ralphtest.Cases(4, []struct {
+	for _, tt := range []struct {
 		name, command    string
 		settings         []string
 		processes, facts string
@@ -216,7 +217,7 @@ func TestProcessesOfATask(t *testing.T) {
 			"1 agent build, 1 git add, 2 git checkout, 1 git commit, 2 sh",
 			"1 advanced, 2 checks.ran, 1 committed, 1 merge.queued, 1 merged, 1 prepared, 7 step.started, 2 task.added, 2 task.ended, 2 task.started, 1 turn.ended",
 		},
-	}) {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			processes, facts := "", ""
