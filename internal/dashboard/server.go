@@ -208,10 +208,11 @@ func PortOf(addr string) string {
 
 // Run answers until ctx ends. What a page still writes then waits for others a second at most, and is refused after it.
 func (w *Server) Run(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() { w.Hurry(lastWrites) })()
+	hurry := func() { w.Hurry(lastWrites) }
+	never := context.AfterFunc(ctx, hurry)
 	err := w.Guard.Run(ctx, w.listener)
-	if ctx.Err() != nil {
-		w.Hurry(lastWrites) // that may be back before the goroutine which hurries has begun
+	if never() && ctx.Err() != nil {
+		hurry() // the guard was back before the goroutine which hurries had begun
 	}
 	return err
 }

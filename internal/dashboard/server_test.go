@@ -19,6 +19,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/web/guard"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -81,19 +82,13 @@ func TestHurriedWindow(t *testing.T) {
 	w.Leave() // or the test hangs
 }
 
-// late is a context whose end is seen by who waits for it, and told to nobody who is to be called then.
-type late struct{ context.Context }
-
-func (late) Value(any) any                { return nil }
-func (late) AfterFunc(func()) func() bool { return func() bool { return true } }
-
 // Ctrl+C ends `ralph serve`, whoever has the lock of the journal, also where the server is down before the goroutine that
 // hurries has begun.
 func TestServeEndsBesideALock(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(context.Context) context.Context{
 		"in time": func(ctx context.Context) context.Context { return ctx },
-		"late":    func(ctx context.Context) context.Context { return late{ctx} },
+		"late":    ralphtest.Late,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

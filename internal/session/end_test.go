@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/journal"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -62,5 +63,26 @@ func TestNothingIsStashedUntold(t *testing.T) {
 	}
 	if task := x.journal.State().Task("t-1"); trees.n != 1 || task.Run.Stash != "stash-1" || task.Status != ralph.TaskPending {
 		t.Errorf("%d stashed; the task is %s, its work in %q", trees.n, task.Status, task.Run.Stash)
+	}
+}
+
+// What is to be done when a context is done is done once: also by who is back before the goroutine for it has begun, and
+// not by who is back while the context goes on.
+func TestWhenDone(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]func(context.Context) context.Context{
+		"in time": func(ctx context.Context) context.Context { return ctx },
+		"late":    ralphtest.Late,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			whenDone(of(ctx), func() { t.Error("called while the context goes on") })()
+			told := make(chan struct{})
+			stop := whenDone(of(ctx), func() { close(told) }) // a second call would panic
+			cancel()
+			stop()
+			<-told
+		})
 	}
 }

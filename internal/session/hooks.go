@@ -187,17 +187,13 @@ func (x *Session) closeHooks(ctx context.Context) {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	defer context.AfterFunc(ctx, func() { x.hurry(lastWords) })() // a hook that failed is written down
+	defer whenDone(ctx, func() { x.hurry(lastWords) })() // a hook that failed is written down
 	if x.atOnce {
 		cancel()
 	}
 	long := time.AfterFunc(2*time.Second, func() { x.console.Note("waiting for hooks that are not done (Ctrl+C ends them)") })
 	defer long.Stop()
-	left := x.hooks.after.Close(ctx)
-	if ctx.Err() != nil {
-		x.hurry(lastWords) // they may be back before the goroutine which hurries has begun
-	}
-	if left > 0 {
+	if left := x.hooks.after.Close(ctx); left > 0 {
 		x.console.Note("hooks: %s left for the next start", text.Count(left, "call"))
 	}
 }

@@ -308,8 +308,7 @@ func (x *Session) resumes(s *ralph.State, file bool) bool {
 func (x *Session) work(ctx context.Context) error {
 	runCtx, force := context.WithCancelCause(ctx)
 	defer force(nil)
-	hurry := func() { x.hurry(lastWordsOf(context.Cause(runCtx))) }
-	defer context.AfterFunc(runCtx, hurry)()
+	defer whenDone(runCtx, func() { x.hurry(lastWordsOf(context.Cause(runCtx))) })()
 	x.mu.Lock()
 	x.force = force
 	x.mu.Unlock()
@@ -342,9 +341,6 @@ func (x *Session) work(ctx context.Context) error {
 	defer leave()
 	host := engine.NewLocal(runCtx, x.journal, x.hooks.before(doer), x.journal.Now)
 	reason, err := engine.Run(host, x.policy)
-	if runCtx.Err() != nil {
-		hurry() // the engine may be back before the goroutine which hurries has begun
-	}
 	if closeErr := host.Close(); err == nil {
 		err = closeErr
 	}
@@ -394,6 +390,16 @@ func lastWordsOf(cause error) time.Duration {
 		return lastWords
 	}
 	return lastWordsElsewhere
+}
+
+// whenDone calls f when ctx is done, until stop: in a goroutine of its own, or in stop where that has not begun by then.
+func whenDone(ctx context.Context, f func()) (stop func()) {
+	never := context.AfterFunc(ctx, f)
+	return func() {
+		if never() && ctx.Err() != nil {
+			f()
+		}
+	}
 }
 
 // hurry has nothing that this process still writes wait longer than that, in all.
