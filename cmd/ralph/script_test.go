@@ -73,12 +73,17 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // cmdWaitFile: waitfile <path> [regexp] waits until there is such a
-// file, and until it has such text.
+// file, and until it has such text: a line, where its name says that it holds one. A shell
+// makes the file before what it writes.
 func cmdWaitFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: waitfile <path> [regexp]")
 	}
-	re := regexp.MustCompile("(?m)" + strings.Join(args[1:], ""))
+	text := strings.Join(args[1:], "")
+	if text == "" && (strings.HasSuffix(args[0], ".txt") || strings.HasSuffix(args[0], "pid")) {
+		text = `.\n`
+	}
+	re := regexp.MustCompile("(?m)" + text)
 	until(ts, strings.Join(args, " "), func() bool {
 		matches, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
