@@ -26,7 +26,6 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "ralph" {
 		main()
 	}
-	ralphtest.AtOnce(4)
 	os.Exit(installed(func() int { return ralphtest.InMemory(m) }))
 }
 

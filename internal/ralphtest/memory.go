@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -13,8 +14,10 @@ import (
 
 // InMemory runs the tests of a package with their temporary folders in memory, where
 // the system has a place for them: what the tests prove does not depend on the disk, and
-// git waits for it at every object. The settings of git and ralph stay those of users.
+// git waits for it at every object. Such tests wait for git, and for what the clock has to
+// show, so more than one a core run at a time. The settings of git and ralph stay those of users.
 func InMemory(m *testing.M) int {
+	AtOnce(4)
 	collectRarely()
 	dir, done := memory()
 	defer done()
@@ -26,12 +29,12 @@ func InMemory(m *testing.M) int {
 	return m.Run()
 }
 
-// AtOnce lets n parallel tests run at the same time, where most of a test is waiting for
-// other processes. Whoever asks for a number with -parallel gets that.
+// AtOnce lets n parallel tests or more run at the same time, where most of a test is waiting for
+// other processes. Whoever asks for a number with -parallel, or has asked here before, gets that.
 func AtOnce(n int) {
 	flag.Parse()
 	if !asked("test.parallel") {
-		_ = flag.Set("test.parallel", strconv.Itoa(n))
+		_ = flag.Set("test.parallel", strconv.Itoa(max(n, runtime.GOMAXPROCS(0))))
 	}
 }
 
