@@ -286,7 +286,12 @@ func open(t *testing.T, opt journal.Options) *journal.File {
 	t.Helper()
 	j, err := journal.Open(opt)
 	must(t, err)
-	t.Cleanup(func() { _ = j.Close() })
+	t.Cleanup(func() {
+		_ = j.Close()
+		if given, _ := journal.LockWait(j); given != nil {
+			<-given // a wait that was given up would make its file again while the folder is removed
+		}
+	})
 	return j
 }
 
