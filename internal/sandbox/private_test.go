@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,13 +103,18 @@ func TestPrivateBesideAClosedFile(t *testing.T) {
 // A folder of any size hides nothing that lies beside it.
 func TestPrivateBesideALargeFolder(t *testing.T) {
 	t.Parallel()
-	lines := ".zz/token 600\n"
+	home := homeOf(t, ".zz/token 600\n.aa/file 644\n")
 	for i := range 90 {
+		dir := filepath.Join(home, ".aa", strconv.Itoa(i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 		for j := range 50 {
-			lines += fmt.Sprintf(".aa/%d/%d 644\n", i, j)
+			if err := os.Link(filepath.Join(home, ".aa/file"), filepath.Join(dir, strconv.Itoa(j))); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	home := homeOf(t, lines)
 	if got := found(home, sandbox.Private(home, nil, nil)); !slices.Equal(got, []string{".zz/token"}) {
 		t.Errorf("%q", got)
 	}
