@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -14,9 +15,12 @@ const stranger = "RALPH_TEST_PUSHES_IN"
 
 // hang is that process: it has a folder in the middle of a push.
 func hang(temp string) {
-	dir, _, err := folder(temp)
+	dir, lock, err := folder(temp)
 	fmt.Println(dir, err)
-	select {}
+	for { // a lone goroutine that waits for nothing is a deadlock, which ends the process
+		time.Sleep(time.Hour)
+		runtime.KeepAlive(lock)
+	}
 }
 
 // What a process that was killed in the middle of a push has left goes; the folder of one that is at work stays, however
