@@ -119,16 +119,18 @@ func endsBesideALock(t *testing.T, of func(context.Context) context.Context) {
 	w.Close() // or the test hangs
 }
 
-// taken is a port that another program has.
+// taken is a port that another program has, below those that the system gives to whoever
+// asks for any: the next one would be another test's in between.
 func taken(t *testing.T) (addr string, port int) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for port = 20000 + os.Getpid()%5000; port < 30000; port += 20 {
+		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			t.Cleanup(func() { _ = l.Close() })
+			return l.Addr().String(), port
+		}
 	}
-	t.Cleanup(func() { _ = l.Close() })
-	port, _ = strconv.Atoi(PortOf(l.Addr().String()))
-	return l.Addr().String(), port
+	t.Fatal("no port is free")
+	return "", 0
 }
 
 // Where nobody chose the port and another program has it, the next one is taken, and
