@@ -153,7 +153,8 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(temp) })
-	hour := time.Now().Add(-time.Hour)
+	now := time.Now()
+	hour := now.Add(-time.Hour)
 	folder := func(name string, socket, old bool) *net.UnixListener {
 		dir := filepath.Join(temp, name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -186,7 +187,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	agentsock.Sweep(temp, time.Now())
+	agentsock.Sweep(temp, now)
 	for name, want := range map[string]bool{"ralph-1": false, "ralph-2": true, "ralph-3": true, "ralph-4": true, "other-5": true, "ralph-6": false, "ralph-7": true} {
 		if _, err := os.Stat(filepath.Join(temp, name)); (err == nil) != want {
 			t.Errorf("%s is there: %v", name, err == nil)

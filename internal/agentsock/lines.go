@@ -26,6 +26,9 @@ const (
 	longestInTop  = "/99999/" + fastpath.Socket
 )
 
+// shortTemp is where lines are made whose sockets would have too long a path in the folder for temporary files.
+const shortTemp = "/tmp"
+
 // again is how long to wait after an accept that failed.
 const again = 50 * time.Millisecond
 
@@ -134,10 +137,13 @@ func topFolder() (string, error) {
 	dir, err := os.MkdirTemp("", topPrefix)
 	if err == nil && len(dir)+len(longestInTop) > longestSocket {
 		_ = os.Remove(dir)
-		dir, err = os.MkdirTemp("/tmp", topPrefix)
+		dir, err = os.MkdirTemp(shortTemp, topPrefix)
 	}
 	return dir, err
 }
+
+// Temps are the folders in which lines are made.
+func Temps() []string { return []string{os.TempDir(), shortTemp} }
 
 // back takes an endpoint whose turn is over.
 func (s *Lines) back(p *endpoint) error {

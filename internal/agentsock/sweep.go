@@ -14,8 +14,8 @@ import (
 )
 
 // settled is how old a folder is of which a socket that nobody listens to is left, and not
-// about to be listened to.
-const settled = time.Minute
+// about to be listened to. Only the start after a crash looks, and people start again at once.
+const settled = time.Second
 
 // Sweep removes the folders of lines in temp whose engine died before it could: where all
 // sockets refuse whoever calls. What is somebody else's, or cannot be removed, stays; what

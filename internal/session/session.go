@@ -211,7 +211,9 @@ func (x *Session) takeLock() error {
 		x.console.Note("the last engine (%s) did not end cleanly; %s", x.died, then)
 	}
 	if dead != nil {
-		agentsock.Sweep(os.TempDir(), time.Now())
+		for _, temp := range agentsock.Temps() {
+			agentsock.Sweep(temp, time.Now())
+		}
 		push.Sweep(os.TempDir(), time.Now())
 	}
 	swept, err := x.Procs.Sweep(context.Background())
