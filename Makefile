@@ -15,9 +15,9 @@ check: ## what a commit must pass: vet, lint, formatting, then all tests with th
 	.ci/run vet lint race
 
 # Packages whose tests are processes, servers, thousands of nights or minutes of waiting.
-SLOW := cmd/ralph|internal/(agent(/.*)?|approval|bench|bootstrap|browser|cli|corpus|dashboard|demo|doctor|e2e|engine|check|git(/[a-z]+)?|hook|interceptor|journal|operation|proc|sandbox|session|shim|soak|web(/(api|guard|index|live))?)
+SLOW := cmd/ralph|internal/(agent(/.*)?|approval|bench|bootstrap|browser|cli|corpus|dashboard|demo|doctor|e2e|engine|check|fleet|forge|git(/[a-z]+)?|hook|interceptor|journal|notify|operation|outbox|proc|sandbox|session|shim|soak|step|tracker|web(/(api|guard|index|live))?)
 
-quick: ## while you work: the packages of logic, files and pages, without processes (half a minute, seconds from the cache)
+quick: ## while you work: the packages of logic, files and pages, without processes (twenty seconds, three from the cache)
 	go test -short $$(go list ./... | grep -vE '/($(SLOW))$$')
 
 generate: ## make the Go of the dashboard's templates (internal/web/view, internal/chart)
