@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,15 +87,7 @@ func TestHurriedWindow(t *testing.T) {
 // hurries has begun.
 func TestServeEndsBesideALock(t *testing.T) {
 	t.Parallel()
-	for name, of := range map[string]func(context.Context) context.Context{
-		"in time": func(ctx context.Context) context.Context { return ctx },
-		"late":    ralphtest.Late,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			endsBesideALock(t, of)
-		})
-	}
+	ralphtest.BothEnds(t, endsBesideALock)
 }
 
 func endsBesideALock(t *testing.T, of func(context.Context) context.Context) {
@@ -119,18 +112,31 @@ func endsBesideALock(t *testing.T, of func(context.Context) context.Context) {
 	w.Close() // or the test hangs
 }
 
-// taken is a port that another program has, below those that the system gives to whoever
-// asks for any: the next one would be another test's in between.
+// taken is a port that another program has.
 func taken(t *testing.T) (addr string, port int) {
 	t.Helper()
-	for port = 20000 + os.Getpid()%5000; port < 30000; port += 20 {
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			t.Cleanup(func() { _ = l.Close() })
-			return l.Addr().String(), port
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	port, _ = strconv.Atoi(PortOf(l.Addr().String()))
+	return l.Addr().String(), port
+}
+
+// deserted waits until nobody listens at an address: a program that another test is starting has the socket too, until
+// it is that program.
+func deserted(t *testing.T, addr string) {
+	t.Helper()
+	for {
+		conn, err := net.Dial("tcp", addr)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return
+		}
+		if err == nil {
+			_ = conn.Close()
 		}
 	}
-	t.Fatal("no port is free")
-	return "", 0
 }
 
 // Where nobody chose the port and another program has it, the next one is taken, and
@@ -148,6 +154,7 @@ func TestNextPort(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	w.Leave()
+	deserted(t, w.listener.Addr().String())
 	again, err := OpenServer(env, dir, "serve", ListenAddr{Addr: addr})
 	if err != nil {
 		t.Fatal(err)

@@ -70,19 +70,13 @@ func TestNothingIsStashedUntold(t *testing.T) {
 // not by who is back while the context goes on.
 func TestWhenDone(t *testing.T) {
 	t.Parallel()
-	for name, of := range map[string]func(context.Context) context.Context{
-		"in time": func(ctx context.Context) context.Context { return ctx },
-		"late":    ralphtest.Late,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithCancel(t.Context())
-			whenDone(of(ctx), func() { t.Error("called while the context goes on") })()
-			told := make(chan struct{})
-			stop := whenDone(of(ctx), func() { close(told) }) // a second call would panic
-			cancel()
-			stop()
-			<-told
-		})
-	}
+	ralphtest.BothEnds(t, func(t *testing.T, of func(context.Context) context.Context) {
+		ctx, cancel := context.WithCancel(t.Context())
+		whenDone(of(ctx), func() { t.Error("called while the context goes on") })()
+		told := make(chan struct{})
+		stop := whenDone(of(ctx), func() { close(told) }) // a second call would panic
+		cancel()
+		stop()
+		<-told
+	})
 }
