@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,8 +143,8 @@ func topFolder() (string, error) {
 	return dir, err
 }
 
-// Temps are the folders in which lines are made.
-func Temps() []string { return []string{os.TempDir(), shortTemp} }
+// Temps are the folders in which lines are made, each once.
+func Temps() []string { return slices.Compact([]string{os.TempDir(), shortTemp}) }
 
 // back takes an endpoint whose turn is over.
 func (s *Lines) back(p *endpoint) error {
