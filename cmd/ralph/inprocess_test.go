@@ -122,7 +122,7 @@ var program = sync.OnceValue(func() string {
 })
 
 // installed runs the tests with the program as the first ralph in PATH: as users have it, which
-// starts in half the time of this test binary, with all that only tests are made of. For the race
+// costs less at each of hundreds of starts than this test binary, with all that only tests are made of. For the race
 // detector it is this binary.
 func installed(run func() int) int {
 	dir, err := os.MkdirTemp("", "ralph-program")
