@@ -114,7 +114,7 @@ func (x *examination) git(ctx context.Context, env workspace.Env) (string, bool)
 	} else if head, err := repo.Head(ctx); err == nil {
 		x.ok("git", "%s on branch %s", repo.Root(), head.Branch)
 	}
-	if err := landing.CanMerge(ctx, repo); err != nil {
+	if err := landing.CanMerge(repo); err != nil {
 		x.note("git", err.Error(), "only `ralph autopilot` and `parallel` above 1 need it")
 	}
 	if lock := repo.RealIndex() + ".lock"; git.Stat(lock) != nil {

@@ -17,7 +17,7 @@ func (r *Repo) Inner(name string) *Repo {
 		return nil
 	}
 	return &Repo{
-		p: r.p, env: fenced(r.env, root, gitDir), root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true, module: true,
+		p: r.p, env: fenced(r.env, root, gitDir), root: root, program: r.program, version: r.version, gitDir: gitDir, common: gitDir, ours: true, module: true,
 		stashes: new(sync.Mutex), shield: r.shield, settings: r.settings,
 	}
 }
@@ -45,6 +45,6 @@ func (r *Repo) Looked(name string) *Repo {
 		return nil
 	}
 	return &Repo{
-		p: r.p, env: r.env, root: root, program: r.program, gitDir: gitDir, common: gitDir, ours: true, stashes: new(sync.Mutex), shield: r.shield, settings: r.settings,
+		p: r.p, env: r.env, root: root, program: r.program, version: r.version, gitDir: gitDir, common: gitDir, ours: true, stashes: new(sync.Mutex), shield: r.shield, settings: r.settings,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,10 +30,7 @@ import (
 )
 
 // The oldest git whose options are all used here.
-const (
-	minMajor = 2
-	minMinor = 30
-)
+const minMajor, minMinor = 2, 30
 
 var (
 	// git tells its version in a trace event, which saves a second process.
@@ -48,6 +46,7 @@ type Repo struct {
 	root string // top of the work tree
 	// program is git's path: looking for it in a long PATH costs each command.
 	program string
+	version [2]int // of that git: major, minor
 	gitDir  string // of this work tree: HEAD, index
 	common  string // of all work trees: objects, refs, info/exclude
 	// ours is a worktree that ralph made: its index is ralph's too, so there is
@@ -111,7 +110,7 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 		return nil, fmt.Errorf("open git repository: %w", context.Cause(ctx))
 	}
 	said := WithoutTrace(trace)
-	if err := checkVersion(trace); err != nil {
+	if r.version, err = checkVersion(trace); err != nil {
 		return nil, err
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
@@ -141,6 +140,9 @@ func Open(ctx context.Context, p *proc.Runner, dir string, env []string) (*Repo,
 // Root returns the top folder of the work tree, absolute.
 func (r *Repo) Root() string { return r.root }
 
+// Version returns git's when the repository was opened: major, minor.
+func (r *Repo) Version() [2]int { return r.version }
+
 // commonDir follows the commondir file of a linked work tree's git folder.
 // (git rev-parse --git-common-dir answers relative to changing folders.)
 func commonDir(gitDir string) (string, error) {
@@ -158,18 +160,18 @@ func commonDir(gitDir string) (string, error) {
 	return dir, nil
 }
 
-func checkVersion(trace []byte) error {
+func checkVersion(trace []byte) (v [2]int, err error) {
 	need := fmt.Sprintf("%d.%d", minMajor, minMinor)
 	m := versionEvent.FindSubmatch(trace)
 	if m == nil { // before 2.22 there is no such event
-		return Refuse("git is older than "+need, "install git "+need+" or newer")
+		return v, Refuse("git is older than "+need, "install git "+need+" or newer")
 	}
-	major, _ := strconv.Atoi(string(m[1]))
-	minor, _ := strconv.Atoi(string(m[2]))
-	if major < minMajor || major == minMajor && minor < minMinor {
-		return Refuse(fmt.Sprintf("git %d.%d is older than %s", major, minor, need), "install git "+need+" or newer")
+	v[0], _ = strconv.Atoi(string(m[1]))
+	v[1], _ = strconv.Atoi(string(m[2]))
+	if slices.Compare(v[:], []int{minMajor, minMinor}) < 0 {
+		return v, Refuse(fmt.Sprintf("git %d.%d is older than %s", v[0], v[1], need), "install git "+need+" or newer")
 	}
-	return nil
+	return v, nil
 }
 
 // WithoutTrace returns what git said to people.

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,6 +66,21 @@ func TestOpenRefuses(t *testing.T) {
 			_, err := Open(t.Context(), b.P, tt.dir, tt.env)
 			(&testRepo{Box: gittest.Box{T: t}}).Refused(err, tt.words)
 		})
+	}
+}
+
+func TestVersionsAreRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]int{"2.38.0": {2, 38}, "2.38.windows.1": {2, 38}, "2.50.1 (Apple Git-155)": {2, 50}, "3.0.0": {3, 0}} {
+		got, err := checkVersion([]byte(`{"event":"version","evt":"3","exe":"` + text + `"}`))
+		if err != nil || got != want {
+			t.Errorf("%s is read as %v, %v", text, got, err)
+		}
+	}
+	b := newBox(t)
+	v := b.repo.Version()
+	if text := fmt.Sprintf("git version %d.%d.", v[0], v[1]); !strings.HasPrefix(b.Git("version")+".", text) {
+		t.Errorf("%q of %q", text, b.Git("version"))
 	}
 }
 

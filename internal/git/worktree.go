@@ -45,7 +45,7 @@ func (r *Repo) Tree(dir string) (*Repo, error) {
 		return t, nil
 	}
 	t := &Repo{
-		p: r.p, env: fenced(r.env, dir, gitDir), root: dir, program: r.program, gitDir: gitDir, common: r.common, ours: true, stashes: r.stashes, home: r, shield: r.shield, settings: r.settings,
+		p: r.p, env: fenced(r.env, dir, gitDir), root: dir, program: r.program, version: r.version, gitDir: gitDir, common: r.common, ours: true, stashes: r.stashes, home: r, shield: r.shield, settings: r.settings,
 	}
 	if r.pool.open == nil {
 		r.pool.open = map[string]*Repo{}

@@ -43,7 +43,7 @@ func (x *Session) choosePlace(ctx context.Context) error {
 			}
 		}
 		x.isolated = !x.DryRun && (c.Isolation == "worktree" || c.Parallel > 1 || c.Land.How != string(ralph.LandCommit))
-		if !x.isolated && !x.DryRun && c.Isolation == "auto" && x.onlyLandlock() && landing.CanMerge(ctx, x.Repo) == nil {
+		if !x.isolated && !x.DryRun && c.Isolation == "auto" && x.onlyLandlock() && landing.CanMerge(x.Repo) == nil {
 			x.isolated = true // it cannot keep anything of the checkout
 		}
 	case x.Mode == "construct" && (c.Parallel > 1 || c.Isolation == "worktree"):
@@ -56,7 +56,7 @@ func (x *Session) choosePlace(ctx context.Context) error {
 func (x *Session) placed(ctx context.Context) error {
 	x.boundPlace()
 	if x.isolated {
-		return landing.CanMerge(ctx, x.Repo)
+		return landing.CanMerge(x.Repo)
 	}
 	return x.onBase(ctx)
 }

@@ -27,7 +27,7 @@ func (m Merging) Start(ctx context.Context, known *ralph.Integration, name, onto
 	if onto != "" {
 		m.Base = onto
 	}
-	if err := landing.CanMerge(ctx, m.Repo); err != nil {
+	if err := landing.CanMerge(m.Repo); err != nil {
 		return none, err
 	}
 	head, err := m.baseHead(ctx)

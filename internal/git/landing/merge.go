@@ -5,42 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/git/refs"
-	"github.com/ralph-loop/ralph/internal/lazyregexp"
 )
 
 // The oldest git that merges without a work tree (merge-tree --write-tree).
-const (
-	mergeMajor = 2
-	mergeMinor = 38
-)
-
-var versionText = lazyregexp.New(`^git version (\d+)\.(\d+)`)
+const mergeMajor, mergeMinor = 2, 38
 
 // CanMerge reports whether git can merge beside all work trees, as a
 // *ralph.Refusal that names the version needed. Work in place does not need it.
-func CanMerge(ctx context.Context, r *git.Repo) error {
-	out, err := r.Line(ctx, git.Call{Args: []string{"version"}})
-	if err != nil {
-		return fmt.Errorf("ask for git's version: %w", err)
+func CanMerge(r *git.Repo) error { return canMerge(r.Version()) }
+
+func canMerge(version [2]int) error {
+	if slices.Compare(version[:], []int{mergeMajor, mergeMinor}) >= 0 {
+		return nil
 	}
-	m := versionText.FindStringSubmatch(out)
-	if m == nil {
-		return fmt.Errorf("ask for git's version: cannot read %q", out)
-	}
-	major, _ := strconv.Atoi(m[1])
-	minor, _ := strconv.Atoi(m[2])
-	if major < mergeMajor || major == mergeMajor && minor < mergeMinor {
-		need := fmt.Sprintf("%d.%d", mergeMajor, mergeMinor)
-		return git.Refuse(fmt.Sprintf("git %d.%d cannot merge without a checkout", major, minor),
-			"install git "+need+" or newer, or work on one task at a time (--parallel 1)")
-	}
-	return nil
+	return git.Refuse(fmt.Sprintf("git %d.%d cannot merge without a checkout", version[0], version[1]),
+		fmt.Sprintf("install git %d.%d or newer, or work on one task at a time (--parallel 1)", mergeMajor, mergeMinor))
 }
 
 // MergeInput says what to merge into an integration branch.
