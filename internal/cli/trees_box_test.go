@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/proc"
+	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
 	"github.com/ralph-loop/ralph/internal/step"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -25,12 +25,12 @@ import (
 // testRepo is a repository with an executor for work in worktrees: real git, real
 // checks, and agents that are functions.
 type testRepo struct {
-	t     *testing.T
-	dir   string
-	env   []string
-	calls string // a line for each git that ralph started
-	parts *bootstrap.Parts
-	x     *step.Executor
+	t       *testing.T
+	dir     string
+	env     []string
+	program *gittest.Program // the git that ralph starts
+	parts   *bootstrap.Parts
+	x       *step.Executor
 
 	mu    sync.Mutex
 	state ralph.State
@@ -69,7 +69,7 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *testRepo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &testRepo{t: t, dir: filepath.Join(tmp, "work tree"), calls: filepath.Join(tmp, "calls")}
+	y := &testRepo{t: t, dir: filepath.Join(tmp, "work tree")}
 	y.env = []string{
 		"HOME=" + tmp, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
@@ -84,8 +84,10 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *testRepo {
 	y.git("commit", "-q", "-m", "start")
 
 	procs := proc.NewRunner("")
-	repo, err := git.Open(t.Context(), procs, y.dir, y.countingEnv(tmp))
+	program, env := gittest.NewProgram(t, y.env)
+	repo, err := git.Open(t.Context(), procs, y.dir, env)
 	y.must(err)
+	y.program = program
 	y.must(info.Exclude(repo, workspace.RuntimePaths()))
 	y.parts = &bootstrap.Parts{Root: y.dir, Repo: repo, Procs: procs, Config: config.Defaults(), Agents: map[string]step.ConfiguredAgent{}}
 	pc := policy.Config{Session: "autopilot", Isolated: true, Parallel: 2, Agents: []string{"ada"}, MaxIterations: 5, ConflictRetries: 3}
@@ -105,44 +107,6 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *testRepo {
 	}
 	y.apply(job)
 	return y
-}
-
-// countingEnv has a git first in PATH that notes each call before it is git.
-func (y *testRepo) countingEnv(tmp string) []string {
-	y.t.Helper()
-	real, err := proc.LookPath("git", tmp, y.env)
-	y.must(err)
-	bin := filepath.Join(tmp, "bin")
-	y.must(os.Mkdir(bin, 0o755))
-	y.program(filepath.Join(bin, "git"), fmt.Sprintf("echo \"$*\" >>'%s'\nexec '%s' \"$@\"\n", y.calls, real))
-	env := append([]string{}, y.env...)
-	return append(env, "PATH="+bin+":"+os.Getenv("PATH"))
-}
-
-// program writes a shell script that can be run. A process of its own writes it: a
-// process that another test starts meanwhile would else have the file open for
-// writing, and then it cannot be run.
-func (y *testRepo) program(path, script string) {
-	y.t.Helper()
-	_, stderr, res, err := proc.NewRunner("").Output(y.t.Context(), proc.Command{
-		Args: []string{"sh", "-c", `cat >"$0" && chmod +x "$0"`, path}, Env: y.env, Stdin: strings.NewReader("#!/bin/sh\n" + script),
-	})
-	if err != nil || res.Code != 0 {
-		y.t.Fatalf("write %s: %v %s", path, err, stderr)
-	}
-}
-
-// count returns how many git processes ralph starts in do.
-func (y *testRepo) count(do func()) []string {
-	y.t.Helper()
-	_ = os.Remove(y.calls)
-	do()
-	b, err := os.ReadFile(y.calls)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	y.must(err)
-	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
 func (y *testRepo) must(err error) {
@@ -311,7 +275,7 @@ func (y *testRepo) tree(n int) string { return filepath.Join(y.dir, "ralph/.work
 
 func (y *testRepo) gitIn(dir string, args ...string) string {
 	y.t.Helper()
-	out, stderr, res, err := proc.NewRunner("").Output(y.t.Context(), proc.Command{Args: append([]string{"git"}, args...), Dir: dir, Env: y.env})
+	out, stderr, res, err := proc.NewRunner("").Output(y.t.Context(), proc.Command{Args: append([]string{"git", "-c", "maintenance.auto=false"}, args...), Dir: dir, Env: y.env})
 	if err != nil || res.Code != 0 {
 		y.t.Fatalf("git %s: %v %s", strings.Join(args, " "), err, stderr)
 	}

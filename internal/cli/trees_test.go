@@ -9,6 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
+	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
@@ -98,14 +99,14 @@ func TestWhatATaskCosts(t *testing.T) {
 			{ralph.Commit{OnlyTask: true}, 2}, // with the diff that is looked at for weakened tests
 		} {
 			y.agent(y.writes(string(id)+".txt", "new\n"))
-			calls := y.count(func() { y.apply(y.outcome(id, c.step)...) })
+			calls := y.program.Calls(func() { y.apply(y.outcome(id, c.step)...) })
 			if len(calls) > c.most {
 				t.Errorf("%s of %s: %d git processes, want %d:\n%s", c.step.StepName(), id, len(calls), c.most, strings.Join(calls, "\n"))
 			}
 		}
 		y.finish(id)
 		stage := y.merging(id)
-		calls := y.count(func() {
+		calls := y.program.Calls(func() {
 			y.apply(y.outcome(stage, ralph.Merge{Members: []ralph.TaskID{id}, Into: s().Plan.Integration.Tip, Free: true})...)
 		})
 		if len(calls) > 3 {
@@ -238,7 +239,7 @@ func TestAHookThatRefusesATask(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, 1)
 	y.begin()
-	y.program(filepath.Join(y.dir, ".git/hooks/pre-commit"), "echo not like this >&2\nexit 1\n")
+	ralphtest.Program(t, filepath.Join(y.dir, ".git/hooks/pre-commit"), "#!/bin/sh\necho not like this >&2\nexit 1\n")
 	y.start("t-1", 1)
 	y.turn("t-1", y.writes("new.txt", "new\n"))
 	if c := y.commit("t-1"); !strings.Contains(c.Error, "not like this") {

@@ -62,9 +62,10 @@ func testEnv(home string) []string {
 	}
 }
 
-// Try runs git as a person or an agent would.
+// Try runs git as a person or an agent would, without the two processes that a commit starts to
+// see whether there is garbage: there never is.
 func (b *Box) Try(args ...string) (string, error) {
-	out, stderr, res, err := b.P.Output(b.T.Context(), proc.Command{Args: append([]string{"git"}, args...), Dir: b.Dir, Env: b.Env})
+	out, stderr, res, err := b.P.Output(b.T.Context(), proc.Command{Args: append([]string{"git", "-c", "maintenance.auto=false"}, args...), Dir: b.Dir, Env: b.Env})
 	if err == nil && res.Code != 0 {
 		err = errors.New(string(stderr))
 	}
@@ -343,12 +344,28 @@ func (b *Box) AgeLocks() {
 	}))
 }
 
-// Linked adds a worktree of a person's with a new branch, outside the box.
+// Linked adds a worktree of a person's with a new branch, outside the box. It writes what
+// `git worktree add -b` does, which is four processes.
 func (b *Box) Linked(name, at string) Box {
 	b.T.Helper()
-	dir := filepath.Join(b.T.TempDir(), "tree")
-	b.Git("worktree", "add", "-q", "-b", name, dir, at)
-	return b.At(dir)
+	w := b.At(filepath.Join(b.T.TempDir(), "tree"))
+	entry := b.linkedEntry(w.Dir)
+	b.Must(errors.Join(os.MkdirAll(entry, 0o755), os.Mkdir(w.Dir, 0o755)))
+	for path, text := range map[string]string{
+		w.Path(".git"): "gitdir: " + entry, filepath.Join(entry, "gitdir"): w.Path(".git"),
+		filepath.Join(entry, "commondir"): "../..", filepath.Join(entry, "HEAD"): "ref: refs/heads/" + name,
+	} {
+		b.Must(os.WriteFile(path, []byte(text+"\n"), 0o644))
+	}
+	w.Git("reset", "-q", "--hard", at)
+	return w
+}
+
+// linkedEntry is where the repository notes a worktree, under a name made of the two folders above,
+// since all trees are called the same.
+func (b *Box) linkedEntry(dir string) string {
+	above := filepath.Dir(dir)
+	return b.Path(".git/worktrees/" + filepath.Base(filepath.Dir(above)) + "-" + filepath.Base(above))
 }
 
 // Branch makes a branch at a commit in a worktree of a person's, lets change work
@@ -360,6 +377,6 @@ func (b *Box) Branch(name, at string, change func(*Box)) string {
 	w.Git("add", "-A", "-f")
 	w.Git("commit", "-q", "--allow-empty", "-m", name)
 	tip := w.Head()
-	b.Git("worktree", "remove", "--force", w.Dir)
+	b.Must(errors.Join(os.RemoveAll(b.linkedEntry(w.Dir)), os.RemoveAll(w.Dir)))
 	return tip
 }

@@ -55,8 +55,17 @@ func (p *Program) As(script string, do func()) {
 // Starts counts the processes of it that do starts.
 func (p *Program) Starts(do func()) int {
 	p.t.Helper()
+	return len(p.Calls(do))
+}
+
+// Calls are the processes of it that do starts, a line of arguments each.
+func (p *Program) Calls(do func()) (calls []string) {
+	p.t.Helper()
 	log := filepath.Join(p.t.TempDir(), "log")
-	p.As("echo x >>'"+log+"'\nexec '"+p.real+"' \"$@\"\n", do)
+	p.As("echo \"$*\" >>'"+log+"'\nexec '"+p.real+"' \"$@\"\n", do)
 	raw, _ := os.ReadFile(log) // none: nothing was started
-	return strings.Count(string(raw), "x\n")
+	for call := range strings.Lines(string(raw)) {
+		calls = append(calls, strings.TrimSuffix(call, "\n"))
+	}
+	return calls
 }
