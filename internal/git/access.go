@@ -2,9 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/ralph-loop/ralph/internal/proc"
@@ -12,15 +9,6 @@ import (
 
 // What packages that stand on a Repo (internal/git/...) use of it beside its methods for
 // everybody. Only they may: a test of the architecture holds the list of who imports whom.
-
-// Writable reports whether files can be made in the git folder, as a *ralph.Refusal.
-func (r *Repo) Writable() error {
-	f, err := os.CreateTemp(r.gitDir, "ralph-probe-*")
-	if err != nil {
-		return Refuse(fmt.Sprintf("the git folder cannot be written: %v", err), "change its owner or permissions")
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
 
 // Lock takes the turn of whoever writes here, or reads what several commands must agree on.
 func (r *Repo) Lock() { r.mu.Lock() }

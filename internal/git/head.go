@@ -2,7 +2,10 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -60,13 +63,32 @@ func (r *Repo) headFile() (h Head, ok bool) {
 	return Head{Commit: commit, Branch: branch}, ok
 }
 
-// Ref returns the commit that a full ref name points to, "" when there is none.
+// Ref returns the commit that a full ref name points to, "" when there is none. As
+// Head does, it reads files where they say it all, and asks git otherwise.
 func (r *Repo) Ref(ctx context.Context, name string) (string, error) {
+	if at, ok := r.refFile(name); ok {
+		return at, nil
+	}
 	hash, err := r.Line(ctx, Call{Args: []string{"rev-parse", "--verify", "--quiet", name + "^{commit}"}})
 	if ExitOf(err) == 1 {
 		return "", nil
 	}
 	return hash, err
+}
+
+// refFile reads a ref that all work trees share; ok is false when only git can tell. It looks for
+// packed refs last: who packs one writes it there before its own file goes.
+func (r *Repo) refFile(name string) (at string, ok bool) {
+	if !strings.HasPrefix(name, "refs/heads/") && !strings.HasPrefix(name, "refs/ralph/") || !filepath.IsLocal(name) {
+		return "", false
+	}
+	if at, ok = r.LooseRef(name); ok {
+		_, err := r.ReadLooseCommit(at) // it may have been lost with the machine, or be something else
+		return at, err == nil
+	}
+	info, err := os.Lstat(filepath.Join(r.common, filepath.FromSlash(name)))
+	none := errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() // of a ref with a longer name
+	return "", none && Stat(filepath.Join(r.common, "packed-refs")) == nil && Stat(filepath.Join(r.common, "reftable")) == nil
 }
 
 // Descends reports whether commit has base among its ancestors, or is it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -121,6 +122,46 @@ func TestHead(t *testing.T) {
 	}
 }
 
+// What files say of a ref is what git says of it, and git is asked where they do not say it all.
+func TestRef(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ref   string
+		make  func(*testRepo)
+		asked int // processes
+	}{
+		"a branch":                   {"refs/heads/main", nil, 0},
+		"one of ralph's":             {"refs/ralph/x", func(b *testRepo) { b.Git("update-ref", "refs/ralph/x", "HEAD") }, 0},
+		"none":                       {"refs/heads/other", nil, 0},
+		"none, others are packed":    {"refs/heads/other", func(b *testRepo) { b.Git("pack-refs", "--all") }, 1},
+		"packed":                     {"refs/heads/main", func(b *testRepo) { b.Git("pack-refs", "--all") }, 1},
+		"a commit in a pack":         {"refs/heads/main", func(b *testRepo) { b.Git("gc", "-q"); b.Git("update-ref", "refs/heads/main", "HEAD") }, 1},
+		"a folder of refs":           {"refs/heads/team", func(b *testRepo) { b.Git("branch", "team/a") }, 0},
+		"another ref's name":         {"refs/heads/alias", func(b *testRepo) { b.Git("symbolic-ref", "refs/heads/alias", "refs/heads/main") }, 1},
+		"no commit":                  {"refs/ralph/x", func(b *testRepo) { b.Git("update-ref", "refs/ralph/x", "HEAD^{tree}") }, 1},
+		"a commit that was lost":     {"refs/ralph/x", func(b *testRepo) { b.Write(".git/refs/ralph/x", strings.Repeat("1", 40)+"\n") }, 1},
+		"a file without its text":    {"refs/ralph/x", func(b *testRepo) { b.Write(".git/refs/ralph/x", "") }, 1},
+		"refs that lie in no files":  {"refs/heads/other", func(b *testRepo) { b.Must(os.Mkdir(b.Path(".git/reftable"), 0o755)) }, 1},
+		"refs of this worktree only": {"refs/bisect/bad", func(b *testRepo) { b.Git("update-ref", "refs/bisect/bad", "HEAD") }, 1},
+		"a tag":                      {"refs/tags/v1", func(b *testRepo) { b.Git("tag", "-m", "one", "v1") }, 1},
+		"a way out":                  {"refs/heads/../../HEAD", nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t)
+			if c.make != nil {
+				c.make(b)
+			}
+			want, _ := b.Try("rev-parse", "--verify", "--quiet", c.ref+"^{commit}")
+			got := ""
+			if n := b.program.Starts(func() { got, _ = b.repo.Ref(t.Context(), c.ref) }); n != c.asked {
+				t.Errorf("%d processes, want %d", n, c.asked)
+			}
+			b.Equal(c.ref, got, strings.TrimSpace(want))
+		})
+	}
+}
+
 func TestHeadIsReadWithoutAProcess(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
@@ -162,13 +203,4 @@ func TestErrorShowsTheEnd(t *testing.T) {
 	if s := err.Error(); !strings.HasPrefix(s, "git commit: exit 1: ") || !strings.HasSuffix(s, "lint: x.go:1 is bad") || len(s) > 200 {
 		t.Errorf("message: %q", s)
 	}
-}
-
-// It fails for root as well, whom permissions do not stop.
-func TestWritable(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
-	b.Must(b.repo.Writable())
-	b.repo.gitDir = b.Path(".git/gone")
-	b.Refused(b.repo.Writable(), "cannot be written")
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/exit"
 	"github.com/ralph-loop/ralph/internal/git/anchor"
+	"github.com/ralph-loop/ralph/internal/git/commits"
 	"github.com/ralph-loop/ralph/internal/git/info"
 	"github.com/ralph-loop/ralph/internal/git/push"
 	"github.com/ralph-loop/ralph/internal/journal"
@@ -368,7 +369,7 @@ func (x *Session) work(ctx context.Context) error {
 	}
 	s := x.journal.State()
 	if s.Totals.Commits > 0 {
-		if err := x.Repo.Maintain(ctx); err != nil {
+		if err := commits.Maintain(ctx, x.Repo); err != nil {
 			x.console.Note("%v (the work is done; git will try again)", err)
 		}
 	}

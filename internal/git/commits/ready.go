@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
@@ -38,7 +39,7 @@ func Ready(ctx context.Context, r *git.Repo) error {
 	if err := identity(ctx, r); err != nil {
 		return err
 	}
-	return r.Writable()
+	return writable(r)
 }
 
 // identity asks for the names that a commit carries. git is not asked about what
@@ -64,3 +65,12 @@ func identity(ctx context.Context, r *git.Repo) error {
 
 // plainWord is what git takes for a name or an address without more ado.
 var plainWord = lazyregexp.New(`[\pL\pN]`)
+
+// writable reports whether files can be made in the git folder, as a *ralph.Refusal.
+func writable(r *git.Repo) error {
+	f, err := os.CreateTemp(r.GitDir(), "ralph-probe-*")
+	if err != nil {
+		return git.Refuse(fmt.Sprintf("the git folder cannot be written: %v", err), "change its owner or permissions")
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

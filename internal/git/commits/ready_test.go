@@ -1,6 +1,7 @@
 package commits
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -55,4 +56,13 @@ func TestReady(t *testing.T) {
 			b.Refused(err, tt.words)
 		})
 	}
+}
+
+// It fails for root as well, whom permissions do not stop.
+func TestWritable(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.Must(writable(b.repo))
+	b.Must(os.Rename(b.Path(".git"), b.Path("gone")))
+	b.Refused(writable(b.repo), "cannot be written")
 }

@@ -134,7 +134,7 @@ func everything(w *testRepo, tree *git.Repo, b *testRepo, dir string) {
 	_, _ = Enter(ctx, before, b.task(dir, "t-2"))
 	_, _ = before.Dirty(ctx)
 	_, _ = Remove(ctx, before, dir, "end")
-	_ = before.Maintain(ctx)
+	_ = commits.Maintain(ctx, before)
 }
 
 // S1: the submodules of a worktree have their settings where its agent writes them.

@@ -1,4 +1,4 @@
-package git
+package commits
 
 import (
 	"path/filepath"
@@ -17,7 +17,7 @@ func TestMaintain(t *testing.T) {
 		return len(found)
 	}
 	b := newBox(t)
-	if err := b.repo.Maintain(t.Context()); err != nil {
+	if err := Maintain(t.Context(), b.repo); err != nil {
 		t.Fatal(err)
 	}
 	if n := packs(b); n != 0 {
@@ -32,7 +32,7 @@ func TestMaintain(t *testing.T) {
 	}
 	b.Git("add", "-A")
 	b.Git("-c", "maintenance.auto=false", "commit", "-q", "-m", "many")
-	if err := b.repo.Maintain(t.Context()); err != nil {
+	if err := Maintain(t.Context(), b.repo); err != nil {
 		t.Fatal(err)
 	}
 	if n := packs(b); n == 0 {
