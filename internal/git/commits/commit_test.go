@@ -350,8 +350,8 @@ func TestCommitInALinkedWorkTree(t *testing.T) {
 	b.repo = b.open(b.Dir)
 	b.Write("x", "x")
 	c := b.mustCommit("k1", nil)
-	b.Equal("side", b.Git("rev-parse", "side"), c.Hash)
-	b.Equal("main", b.Git("rev-parse", "main"), main)
+	b.Equal("side", b.Tip("side"), c.Hash)
+	b.Equal("main", b.Tip("main"), main)
 	b.Equal("status", b.Status(), "")
 }
 

@@ -52,12 +52,12 @@ func TestConclude(t *testing.T) {
 	b.Write("ralph/.worktrees/1/a.txt", "both\n")
 	b.Write("ralph/.worktrees/1/ralph/plan.jsonl", "{}\n")
 	b.Git("-C", tree.Root(), "add", "-f", "-A")
-	ours := b.Git("rev-parse", "ralph/t-1")
+	ours := b.Tip("ralph/t-1")
 	c, err := Conclude(t.Context(), tree, in)
 	b.Must(err)
 	b.Equal("parents", b.Git("log", "-1", "--format=%P", c.Hash), ours+" "+theirs)
 	b.Equal("files", b.Git("diff", "--name-only", theirs, c.Hash), "a.txt")
-	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), c.Hash)
+	b.Equal("branch", b.Tip("ralph/t-1"), c.Hash)
 	again, err := Conclude(t.Context(), tree, in)
 	b.Must(err)
 	if again.Hash != c.Hash || !again.Found {
@@ -223,11 +223,11 @@ func TestHookThatRewritesAMerge(t *testing.T) {
 	b, tree, theirs := halfMerged(t)
 	b.Write("ralph/.worktrees/1/a.txt", "both\n")
 	b.Git("-C", tree.Root(), "add", "a.txt")
-	ours := b.Git("rev-parse", "ralph/t-1")
+	ours := b.Tip("ralph/t-1")
 	b.Hook("pre-commit", "echo formatted > a.txt; git add a.txt")
 	_, err := Conclude(t.Context(), tree, concludeInput(theirs))
 	b.Equal("rewritten", strings.Join(commits.FilesRewritten(err), " "), "a.txt")
-	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), ours)
+	b.Equal("branch", b.Tip("ralph/t-1"), ours)
 	if state, err := Merging(t.Context(), tree, theirs); err != nil || state != MergeOpen {
 		t.Errorf("the merge is %q, %v", state, err)
 	}

@@ -152,7 +152,7 @@ func TestMergeConflicts(t *testing.T) {
 			if !found {
 				t.Errorf("no %s at %q in %+v", tt.kind, tt.path, c.Files)
 			}
-			b.Equal("tip", b.Git("rev-parse", integration), ours)
+			b.Equal("tip", b.Tip(integration), ours)
 			b.Untouched(before)
 		})
 	}

@@ -137,7 +137,7 @@ func TestSquashOnto(t *testing.T) {
 	base := b.Head()
 	one := b.branch("ralph/t-1", base, both(write("one.txt", "1\n"), remove("dir/b.txt")))
 	b.branch("ralph/t-2", one, write("two.txt", "2\n"))
-	tip := b.Git("rev-parse", "ralph/t-2")
+	tip := b.Tip("ralph/t-2")
 	w := b.linked("scratch", base)
 	w.Git("checkout", "-q", "--detach")
 	b.Hook("pre-commit", "git diff --cached --name-only >hooked; ls >listed")

@@ -11,7 +11,7 @@ func TestSquashAgainAfterAHook(t *testing.T) {
 	b := newBox(t)
 	base := b.Head()
 	b.branch("ralph/t-1", base, write("one.txt", "1\n"))
-	tip := b.Git("rev-parse", "ralph/t-1")
+	tip := b.Tip("ralph/t-1")
 	w := b.linked("scratch", base)
 	w.Git("checkout", "-q", "--detach", tip)
 	w.Git("reset", "-q", "--soft", base)

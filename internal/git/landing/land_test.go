@@ -108,7 +108,7 @@ func TestLandOnABranchThatIsNotCheckedOut(t *testing.T) {
 	if out := b.land(in); out.How != LandedBranch {
 		t.Errorf("%+v", out)
 	}
-	b.Equal("main", b.Git("rev-parse", "main"), in.To)
+	b.Equal("main", b.Tip("main"), in.To)
 	if !maps.Equal(before, b.Files()) {
 		t.Error("files changed")
 	}
@@ -159,7 +159,7 @@ func TestLandInABareRepository(t *testing.T) {
 	if out := c.land(in); out.How != LandedBranch {
 		t.Errorf("%+v", out)
 	}
-	b.Equal("main", c.Git("rev-parse", "main"), in.To)
+	b.Equal("main", c.Tip("main"), in.To)
 }
 
 func TestLandOnADetachedHead(t *testing.T) {
@@ -172,7 +172,7 @@ func TestLandOnADetachedHead(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	b.landed(in)
-	b.Equal("main", b.Git("rev-parse", "main"), in.From)
+	b.Equal("main", b.Tip("main"), in.From)
 	b.Git("switch", "-q", "main")
 	_, err := Land(t.Context(), b.repo, in)
 	b.Refused(err, "detached")

@@ -26,7 +26,7 @@ func TestConcludePastALeftLock(t *testing.T) {
 func TestLocksOfAKilledGitOnTheIntegrationBranch(t *testing.T) {
 	t.Parallel()
 	b := mergeBox(t)
-	base := b.Git("rev-parse", integration)
+	base := b.Tip(integration)
 	one := b.branch("ralph/t-1", base, write("1", ""))
 	locks := []string{"refs/heads/" + integration + ".lock", refs.MergeRef(b.input(one).last().Key) + ".lock"}
 	b.LeftLocks(locks...)
@@ -35,7 +35,7 @@ func TestLocksOfAKilledGitOnTheIntegrationBranch(t *testing.T) {
 	m, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
 	b.Must(refs.Advance(t.Context(), b.repo, integration, base, m.Commit))
-	b.Equal("branch", b.Git("rev-parse", integration), m.Commit)
+	b.Equal("branch", b.Tip(integration), m.Commit)
 	b.NoLocks(locks...)
 
 	b.LeftLocks("refs/heads/ralph/t-1.lock", git.RecoveryRefs+"t-1.lock")

@@ -43,7 +43,7 @@ func sideOf(key, commit string) Side {
 }
 
 func (b *testRepo) input(tips ...string) MergeInput {
-	in := MergeInput{Into: b.Git("rev-parse", integration), Branch: integration, Free: true}
+	in := MergeInput{Into: b.Tip(integration), Branch: integration, Free: true}
 	for i, tip := range tips {
 		in.Sides = append(in.Sides, sideOf(fmt.Sprintf("t-%d%.6s", i, tip), tip))
 	}
@@ -85,7 +85,7 @@ func TestMergeMovesTheIntegrationBranchAlone(t *testing.T) {
 	if second.FastForward || !second.Advanced || second.Conflict != nil {
 		t.Errorf("second: %+v", second)
 	}
-	b.Equal("tip", b.Git("rev-parse", integration), second.Commit)
+	b.Equal("tip", b.Tip(integration), second.Commit)
 	b.Equal("parents", b.Git("log", "-1", "--format=%P", second.Commit), one+" "+two)
 	b.Equal("tree", second.Tree, b.Git("rev-parse", integration+"^{tree}"))
 	b.Equal("files", b.Git("ls-tree", "-r", "--name-only", integration), "a.txt\ndir/sub/c.txt\none.txt\ntwo.txt")
@@ -155,7 +155,7 @@ func TestMergeWaitsForItsChecks(t *testing.T) {
 	in.Free = false
 	m, err := Merge(t.Context(), b.repo, in)
 	b.Must(err)
-	if m.Advanced || b.Git("rev-parse", integration) != in.Into {
+	if m.Advanced || b.Tip(integration) != in.Into {
 		t.Fatalf("moved before the checks: %+v", m)
 	}
 	b.Equal("held", b.Git("rev-parse", refs.MergeRef(in.Sides[0].Key)), m.Commit)
@@ -236,7 +236,7 @@ func TestMergeABatch(t *testing.T) {
 	if m.Conflict == nil || m.At != 3 || m.Commit != "" || m.Advanced {
 		t.Fatalf("batch with a conflict: %+v", m)
 	}
-	b.Equal("tip", b.Git("rev-parse", integration), base)
+	b.Equal("tip", b.Tip(integration), base)
 	in.Sides, in.Free = in.Sides[:3], false
 	m, err = Merge(t.Context(), b.repo, in)
 	b.Must(err)

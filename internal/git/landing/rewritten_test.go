@@ -18,7 +18,7 @@ func rewrittenBox(t *testing.T) (b *testRepo, landed string) {
 	b.Must(refs.MakeBranch(t.Context(), b.repo, integration, b.Head()))
 	task := b.branch("ralph/t-1", integration, func(w *testRepo) { w.work("t-1") })
 	b.merge(task)
-	landed = b.Git("rev-parse", integration)
+	landed = b.Tip(integration)
 	b.Git("merge", "-q", "--ff-only", landed)
 	b.merge(b.branch("ralph/t-2", integration, func(w *testRepo) { w.work("t-2") }))
 	return b, landed
@@ -41,7 +41,7 @@ func (b *testRepo) work(task string) {
 // mergeBase merges what main has now, as landing does when main is elsewhere.
 func (b *testRepo) mergeBase(landed string) MergeResult {
 	b.T.Helper()
-	in := b.input(b.Git("rev-parse", "main"))
+	in := b.input(b.Tip("main"))
 	in.Sides[0].Was = landed
 	m, err := Merge(b.T.Context(), b.repo, in)
 	b.Must(err)

@@ -39,7 +39,7 @@ func TestCommitsInSubmodulesAreAtHand(t *testing.T) {
 	if len(saved) > 0 {
 		t.Errorf("kept aside: %+v", saved)
 	}
-	landed, err := Land(t.Context(), b.repo, LandInput{Branch: "main", From: b.Head(), To: b.Git("rev-parse", "ralph/t-1")})
+	landed, err := Land(t.Context(), b.repo, LandInput{Branch: "main", From: b.Head(), To: b.Tip("ralph/t-1")})
 	b.Must(err)
 	b.Equal("how it landed", landed.How, LandedForward)
 	b.Equal("submodules that are where they were", strings.Join(landed.Behind, " "), lib)

@@ -54,7 +54,7 @@ func (h *hub) all() string {
 
 // pushes are the ways in which a coordinator pushes: a branch, refs of steps, what an agent asks for.
 func (h *hub) pushes(f *Fence) map[string]func(name string) error {
-	head := h.box.Git("rev-parse", "HEAD")
+	head := h.box.Head()
 	return map[string]func(string) error{
 		"branch": func(name string) error {
 			return Branch{Repo: h.box.repo, Remote: "origin", Name: name, Fence: f}.Push(h.t.Context(), head)
@@ -173,7 +173,7 @@ func TestFenceStandsWhereAPushFails(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
 	f := h.raised(1, "ada")
-	first := h.box.Git("rev-parse", "HEAD")
+	first := h.box.Head()
 	h.box.Write("more.txt", "x\n")
 	h.box.Git("add", "-A")
 	h.box.Git("commit", "-q", "-m", "more")
@@ -283,12 +283,12 @@ func TestFenceOfOneRemoteWithTwoNames(t *testing.T) {
 	}
 	for i := range 2 * lanes {
 		for _, url := range []string{h.dir, other} {
-			if err := (Refs{Repo: h.box.repo, URL: url, Fence: f}).Send(t.Context(), h.box.Git("rev-parse", "HEAD")+":"+Space+fmt.Sprint(i)); err != nil {
+			if err := (Refs{Repo: h.box.repo, URL: url, Fence: f}).Send(t.Context(), h.box.Head()+":"+Space+fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := (Branch{Repo: h.box.repo, Remote: filepath.Join(h.dir, "elsewhere"), Name: "main", Fence: f}).Push(t.Context(), h.box.Git("rev-parse", "HEAD")); err == nil {
+	if err := (Branch{Repo: h.box.repo, Remote: filepath.Join(h.dir, "elsewhere"), Name: "main", Fence: f}).Push(t.Context(), h.box.Head()); err == nil {
 		t.Error("a branch went to a remote without a fence")
 	}
 	if err := f.Lower(t.Context()); err != nil {

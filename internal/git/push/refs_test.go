@@ -14,7 +14,7 @@ func TestWhatIsSentCanBeSentAgain(t *testing.T) {
 	remote := filepath.Join(t.TempDir(), "hub.git")
 	b.Git("init", "-q", "--bare", remote)
 	refs := Refs{Repo: b.repo, URL: remote}
-	specs := []string{b.Git("rev-parse", "HEAD") + ":" + Space + "x/in", ":" + Space + "x/gone"}
+	specs := []string{b.Head() + ":" + Space + "x/in", ":" + Space + "x/gone"}
 	before := slices.Clone(specs)
 	first := refs.Send(t.Context(), specs...)
 	if !slices.Equal(specs, before) {

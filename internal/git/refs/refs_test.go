@@ -84,7 +84,7 @@ func TestDropBranches(t *testing.T) {
 		t.Errorf("kept %q with %d processes", kept, n)
 	}
 	b.Equal("branches", b.Git("for-each-ref", "--format=%(refname:short)", "refs/heads/ralph"), "ralph/t-2\nralph/t-4")
-	b.Equal("the open one", open.Git("rev-parse", "HEAD"), base)
+	b.Equal("the open one", open.Head(), base)
 	if kept, err := DropBranches(t.Context(), b.repo, merged, nil); err != nil || kept != nil {
 		t.Errorf("none: %q %v", kept, err)
 	}

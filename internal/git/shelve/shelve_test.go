@@ -287,7 +287,7 @@ func TestShelveWhatGitWasLeftIn(t *testing.T) {
 				t.Errorf("work tree (-want +got):\n%s", d)
 			}
 			b.Equal("status", b.Status(), "")
-			b.Equal("branch", b.Git("rev-parse", "main"), base)
+			b.Equal("branch", b.Tip("main"), base)
 			b.Must(commits.Ready(t.Context(), b.repo))
 			b.Git("fsck")
 		})

@@ -327,7 +327,7 @@ func TestEnterAfterItsCommitLanded(t *testing.T) {
 				w.Git("add", "work")
 				w.Git("commit", "-q", "-m", "work")
 				w.Git("checkout", "-q", "--detach")
-				tip := w.Git("rev-parse", "HEAD")
+				tip := w.Head()
 				b.Git("branch", "-q", "-D", "ralph/t-"+strconv.Itoa(i))
 				if tt.noted {
 					b.Must(NoteLanded(t.Context(), b.repo, tip))

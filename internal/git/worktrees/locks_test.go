@@ -38,7 +38,7 @@ func TestLocksOfAKilledGitInAWorktree(t *testing.T) {
 			w.Git("update-ref", "--no-deref", "HEAD", b.Git("commit-tree", "-p", in.From, "-m", "beside", in.From+"^{tree}"))
 			in.Mine = true
 			e := b.mustEnter(in)
-			b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), e.Head)
+			b.Equal("branch", b.Tip("ralph/t-1"), e.Head)
 		},
 		"remove": func(b, w *testRepo, _ EnterInput) {
 			saved, err := Remove(b.T.Context(), b.repo, w.Dir, "t-1")

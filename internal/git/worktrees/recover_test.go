@@ -24,7 +24,7 @@ func TestResetBranch(t *testing.T) {
 	tip := b.branch("ralph/t-1", base, write("x", "1"))
 	ref, err := ResetBranch(t.Context(), b.repo, in)
 	b.Must(err)
-	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), base)
+	b.Equal("branch", b.Tip("ralph/t-1"), base)
 	b.Equal("kept", b.Git("rev-parse", ref), tip)
 	if ref, err := ResetBranch(t.Context(), b.repo, in); err != nil || ref != "" {
 		t.Errorf("again: %q %v", ref, err)
@@ -72,13 +72,13 @@ func TestResetBranchBesideAnotherTask(t *testing.T) {
 	w.Write("of-the-next", "task")
 	ref, err := ResetBranch(t.Context(), b.repo, ResetInput{Branch: "ralph/t-1", Base: base, ID: "t-1"})
 	b.Must(err)
-	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), base)
+	b.Equal("branch", b.Tip("ralph/t-1"), base)
 	b.Equal("kept", b.Git("rev-parse", ref), tip)
 	w.Want("of-the-next", "task")
 	w.Want("x", "1")
 	got, err := Enter(t.Context(), b.repo, EnterInput{Dir: dir, Branch: "ralph/t-2", From: base, Merged: base, ID: "t-2"})
 	b.Must(err)
-	b.Equal("entered", w.Git("status", "--porcelain")+w.Git("rev-parse", "HEAD"), base)
+	b.Equal("entered", w.Git("status", "--porcelain")+w.Head(), base)
 	if len(got.Saved) == 0 {
 		t.Error("what was there is not kept")
 	}

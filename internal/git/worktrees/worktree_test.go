@@ -130,7 +130,7 @@ func TestTreeDoesAllThatARepoDoes(t *testing.T) {
 	c := w.mustCommit("k1", func(in *commits.Input) { in.Base, in.Branch, in.Squash = base, "ralph/t-1", false })
 	b.Equal("status after Commit", w.Status(), "")
 	b.Equal("committed tree", c.Tree, id)
-	b.Equal("branch", b.Git("rev-parse", "ralph/t-1"), c.Hash)
+	b.Equal("branch", b.Tip("ralph/t-1"), c.Hash)
 	b.Equal("again", w.mustCommit("k1", func(in *commits.Input) { in.Base = base }).Hash, c.Hash)
 	b.Equal("the user's HEAD", b.Head(), base)
 	b.Equal("the user's status", b.Status(), status)

@@ -152,21 +152,36 @@ func (b *Box) Refused(err error, words string) {
 // where it does not, as with packed refs.
 func (b *Box) Head() string {
 	b.T.Helper()
-	dir := b.Path(".git")
-	if link, err := os.ReadFile(dir); err == nil {
-		dir, _ = strings.CutPrefix(strings.TrimSpace(string(link)), "gitdir: ")
-	}
-	head := line(filepath.Join(dir, "HEAD"))
-	if ref, ok := strings.CutPrefix(head, "ref: "); ok {
-		if common := line(filepath.Join(dir, "commondir")); common != "" {
-			dir = filepath.Join(dir, common)
-		}
-		head = line(filepath.Join(dir, ref))
+	head := line(filepath.Join(b.gitDir(), "HEAD"))
+	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+		return b.Tip(branch)
 	}
 	if len(head) != 40 {
 		return b.Git("rev-parse", "HEAD")
 	}
 	return head
+}
+
+// Tip is the commit of a branch, read like that of HEAD.
+func (b *Box) Tip(branch string) string {
+	b.T.Helper()
+	dir := b.gitDir()
+	if common := line(filepath.Join(dir, "commondir")); common != "" {
+		dir = filepath.Join(dir, common)
+	}
+	if tip := line(filepath.Join(dir, "refs/heads", branch)); len(tip) == 40 {
+		return tip
+	}
+	return b.Git("rev-parse", "refs/heads/"+branch)
+}
+
+// gitDir is the folder of git of the work tree.
+func (b *Box) gitDir() string {
+	dir := b.Path(".git")
+	if link, err := os.ReadFile(dir); err == nil {
+		dir, _ = strings.CutPrefix(strings.TrimSpace(string(link)), "gitdir: ")
+	}
+	return dir
 }
 
 // line is the text of a file of one line, or nothing.
@@ -181,7 +196,7 @@ func (b *Box) Status() string { return b.Git("status", "--porcelain", "--untrack
 // Hook installs a hook.
 func (b *Box) Hook(name, script string) {
 	b.T.Helper()
-	path := filepath.Join(b.Git("rev-parse", "--absolute-git-dir"), "hooks", name)
+	path := filepath.Join(b.gitDir(), "hooks", name)
 	b.Must(os.MkdirAll(filepath.Dir(path), 0o755))
 	ralphtest.Program(b.T, path, "#!/bin/sh\n"+script+"\n")
 }
@@ -227,11 +242,10 @@ func (b *Box) Files() map[string]string {
 // All is the checkout of a person with the state of its git folder.
 func (b *Box) All() map[string]string {
 	list := b.Files()
-	for _, name := range []string{"index", "HEAD", "ORIG_HEAD", "MERGE_HEAD", "ralph-index"} {
+	for _, name := range []string{"index", "HEAD", "ORIG_HEAD", "MERGE_HEAD", "ralph-index", "logs/refs/stash"} {
 		list[".git/"+name] = b.Read(".git/" + name)
 	}
-	list["main"] = b.Git("rev-parse", "main")
-	list["stash"] = b.Git("stash", "list")
+	list["main"] = b.Tip("main")
 	return list
 }
 
