@@ -50,7 +50,7 @@ func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(ts.Exec("git", "add", "-A"))
-	ts.Check(ts.Exec("git", "commit", "-q", "-m", "start"))
+	ts.Check(ts.Exec("git", "-c", "maintenance.auto=false", "commit", "-q", "-m", "start"))
 }
 
 // cmdExits: exits <code> <program> [args ...] wants exactly this exit code.
