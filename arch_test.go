@@ -248,9 +248,10 @@ func fleetLayers() map[string][]string {
 // testLayers are for tests alone: no other row may name them.
 func testLayers() map[string][]string {
 	return map[string][]string{
-		"internal/ralphtest":           {"R", "internal/engine", "internal/policy", "internal/proc"},
-		"internal/ralphtest/gittest":   {"R", "internal/proc", "internal/ralphtest"},
-		"internal/ralphtest/modeltest": {}, "internal/ralphtest/collectortest": {},
+		"internal/ralphtest":            {"internal/proc"},
+		"internal/ralphtest/enginetest": {"R", "internal/engine", "internal/policy"},
+		"internal/ralphtest/gittest":    {"R", "internal/proc", "internal/ralphtest"},
+		"internal/ralphtest/modeltest":  {}, "internal/ralphtest/collectortest": {},
 		"internal/ralphtest/storytest": {"R", "internal/report", "internal/sessionreport", "internal/status"},
 		"internal/tracker/trackertest": {"R"},
 		"internal/agent/agenttest":     {"R", "internal/agent", "internal/agentcheck", "internal/ralphtest"},

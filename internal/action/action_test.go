@@ -13,7 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/report/gates"
 )
 
@@ -49,7 +49,7 @@ func newDesk(t *testing.T, facts ...ralph.Fact) *fakeBackend {
 // memDesk is a desk over a journal in memory.
 func memDesk(t *testing.T, facts ...ralph.Fact) *fakeBackend {
 	t.Helper()
-	d := &fakeBackend{t: t, j: ralphtest.NewMem(time.Now)}
+	d := &fakeBackend{t: t, j: enginetest.NewMem(time.Now)}
 	d.record(facts...)
 	return d
 }

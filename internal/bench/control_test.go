@@ -16,7 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/proc"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // benchPause is how soon 32 slots heed a pause and a resume that another process
@@ -95,7 +95,7 @@ func newFleet(tb testing.TB, slots int) *fleet {
 		}
 		return j
 	}
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Only, c.Commit, c.Parallel = "construct", "a.md", false, slots
 	c.MaxIterations, c.NoProgressTurns, c.TaskTimeout = 1<<30, 0, 0
 	c.TaskDelay = 0 // a wait is no work that is measured
@@ -112,9 +112,9 @@ func newFleet(tb testing.TB, slots int) *fleet {
 	if err := w.mine.Update(tb.Context(), "bench", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		tb.Fatal(err)
 	}
-	script := &ralphtest.Script{
-		Config: c, Repo: &ralphtest.Repo{}, Took: 20 * time.Millisecond,
-		Agent: func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Says(ralph.SignalNone, "")} },
+	script := &enginetest.Script{
+		Config: c, Repo: &enginetest.Repo{}, Took: 20 * time.Millisecond,
+		Agent: func(enginetest.Call) []ralph.Fact { return []ralph.Fact{enginetest.Says(ralph.SignalNone, "")} },
 	}
 	w.host = engine.NewLocal(context.WithoutCancel(tb.Context()), w.mine, script, nil)
 	go func() {

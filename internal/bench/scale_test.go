@@ -15,7 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // BenchmarkScale measures what large plans, histories and repositories cost:
@@ -60,19 +60,19 @@ func asleep(b *testing.B, n, slots int) (late int64) {
 		b.Fatal(err)
 	}
 	defer func() { _ = j.Close() }()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Isolated, c.Commit, c.NoProgressTurns, c.Parallel, c.TaskDelay = "autopilot", true, false, 0, slots, 0
 	var begun atomic.Int64
-	x := &ralphtest.Script{Config: c, Repo: &ralphtest.Repo{}, Git: ralphtest.NewForest(), Now: time.Now, Forgets: true}
-	x.Agent = func(call ralphtest.Call) []ralph.Fact {
+	x := &enginetest.Script{Config: c, Repo: &enginetest.Repo{}, Git: enginetest.NewForest(), Now: time.Now, Forgets: true}
+	x.Agent = func(call enginetest.Call) []ralph.Fact {
 		if call.Stage != ralph.KindBuild {
-			return []ralph.Fact{ralphtest.Answers("nothing to add")}
+			return []ralph.Fact{enginetest.Answers("nothing to add")}
 		}
 		if begun.Add(1) == int64(n*9/10) {
 			late = heap()
 		}
 		<-time.After(5 * time.Millisecond) // a real one takes minutes
-		return []ralph.Fact{ralphtest.Says(ralph.SignalComplete, "")}
+		return []ralph.Fact{enginetest.Says(ralph.SignalComplete, "")}
 	}
 	config, err := c.Encode()
 	if err != nil {
@@ -80,7 +80,7 @@ func asleep(b *testing.B, n, slots int) (late int64) {
 	}
 	facts := []ralph.Fact{ralph.PlanStarted{File: "w.md"}}
 	for i := range n {
-		facts = append(facts, ralph.TaskAdded{Task: ralphtest.Task("w.md", fmt.Sprint(i))})
+		facts = append(facts, ralph.TaskAdded{Task: enginetest.Task("w.md", fmt.Sprint(i))})
 	}
 	facts = append(facts, ralph.SessionStarted{ID: "s-1", Mode: c.Session, Config: config})
 	if err := j.Update(b.Context(), "bench", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {

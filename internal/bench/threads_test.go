@@ -15,7 +15,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/journal"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // BenchmarkThreads measures `ralph auto`: the engine and the journal are the real ones, the agents
@@ -31,7 +31,7 @@ func BenchmarkThreads(b *testing.B) {
 
 // tireless are agents that end each turn at once with a changed file.
 type tireless struct {
-	*ralphtest.Script
+	*enginetest.Script
 	mu    sync.Mutex
 	turns map[ralph.TaskID]int
 	total int
@@ -45,7 +45,7 @@ func (x *tireless) Do(ctx context.Context, s *ralph.State, id ralph.TaskID, step
 		return x.Script.Do(ctx, s, id, step)
 	}
 	x.look(id)
-	f := ralphtest.Says(ralph.SignalProgress, "more")
+	f := enginetest.Says(ralph.SignalProgress, "more")
 	f.Task, f.Stage, f.Agent, f.Iteration, f.Exit, f.Session, f.Ended = id, turn.Stage, turn.Agent, turn.Iteration, ralph.ExitOK, "session", time.Now().UTC()
 	f.Tail = "I looked at the parser, and wrote a test for what it does with an empty line."
 	return []ralph.Fact{f}, nil
@@ -133,12 +133,12 @@ func threads(b *testing.B, n, turns, slots int) (*tireless, *journal.File) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Commit, c.Isolated, c.Parallel = ralph.ModeAuto, false, slots > 0, max(1, slots)
 	c.TaskDelay = 0 // a wait is no work that is measured
-	script := &ralphtest.Script{Config: c, Repo: &ralphtest.Repo{}}
+	script := &enginetest.Script{Config: c, Repo: &enginetest.Repo{}}
 	if slots > 0 {
-		script.Git = ralphtest.NewForest()
+		script.Git = enginetest.NewForest()
 	}
 	x := &tireless{Script: script, turns: map[ralph.TaskID]int{}, at: map[int]int64{}}
 	begin(b, j, c, n, turns)

@@ -9,7 +9,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/bootstrap"
 	"github.com/ralph-loop/ralph/internal/config"
 	"github.com/ralph-loop/ralph/internal/config/setting"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/tracker/trackertest"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
@@ -37,7 +37,7 @@ func TestBreakersOfServices(t *testing.T) {
 			c.Sync.ADO.Project, c.Sync.ADO.URL = "proj", server.Access()
 			c.Sync.GitHub.Enabled, c.Sync.Jira.Enabled, c.Sync.ADO.Enabled = true, true, true
 			c.Inbox.Sources = []setting.IssueSource{{Service: string(service), Query: "label:ralph is:open", Every: time.Second, Allow: []string{"anyone"}}}
-			journal := ralphtest.NewMem(func() time.Time { return now })
+			journal := enginetest.NewMem(func() time.Time { return now })
 			w, err := (&bootstrap.Parts{Root: t.TempDir(), Config: c}).Watcher(env, journal)
 			if err != nil {
 				t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/config"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -32,12 +32,12 @@ func TestSettingsOfTests(t *testing.T) {
 		"NetworkRetry": "0 is a minute as well; unusable_test.go", "Logins": "the programs are not those of users",
 		"ContextCompact": "only with agent.context: continue; context_test.go",
 	}
-	want, got := reflect.ValueOf(workspace.PolicyConfig(config.Defaults())), reflect.ValueOf(ralphtest.Settings())
+	want, got := reflect.ValueOf(workspace.PolicyConfig(config.Defaults())), reflect.ValueOf(enginetest.Settings())
 	for i, f := range reflect.VisibleFields(want.Type()) {
 		differ := !reflect.DeepEqual(want.Field(i).Interface(), got.Field(i).Interface())
 		switch why, listed := others[f.Name]; {
 		case differ && !listed:
-			t.Errorf("tests begin with %s %v, users have %v: make it the same in ralphtest.Settings, or say here why not", f.Name, got.Field(i), want.Field(i))
+			t.Errorf("tests begin with %s %v, users have %v: make it the same in enginetest.Settings, or say here why not", f.Name, got.Field(i), want.Field(i))
 		case !differ && listed:
 			t.Errorf("%s is as users have it: take it out here (%s)", f.Name, why)
 		}

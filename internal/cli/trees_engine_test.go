@@ -10,7 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/worktree"
 )
 
@@ -53,7 +53,7 @@ func TestAPlanThroughTheEngine(t *testing.T) {
 		put(t, filepath.Join(in.Dir, "ralph/progress.md"), string(log)+"- learned in "+task+" "+string(in.Stage)+"\n")
 		return complete
 	})
-	mem := ralphtest.NewMem(time.Now)
+	mem := enginetest.NewMem(time.Now)
 	c := y.x.Config
 	c.Parallel, c.Batch, c.MaxRetries, c.Strategy = 3, 2, 1, "retry"
 	y.x.Config = c

@@ -9,14 +9,14 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // away has agents fail with a class as long as is says so; then they are willing.
-func away(class ralph.ErrorClass, is func(ralphtest.Call) bool) func(ralphtest.Call) []ralph.Fact {
-	return func(c ralphtest.Call) []ralph.Fact {
+func away(class ralph.ErrorClass, is func(enginetest.Call) bool) func(enginetest.Call) []ralph.Fact {
+	return func(c enginetest.Call) []ralph.Fact {
 		if is(c) {
-			f := ralphtest.Fails(class)
+			f := enginetest.Fails(class)
 			f.Took = 9 * time.Second // as codex takes
 			return []ralph.Fact{f}
 		}
@@ -55,9 +55,9 @@ func (w *world) untouched() {
 // in 25 s.
 func TestHalfAnHourWithoutNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md", "b.md", "c.md")
+		w := newWorld(t, enginetest.Settings(), "a.md", "b.md", "c.md")
 		began := time.Now()
-		cut := func(c ralphtest.Call) bool {
+		cut := func(c enginetest.Call) bool {
 			d := c.Now.Sub(began)
 			return d > 2*time.Minute && d < 32*time.Minute
 		}
@@ -81,9 +81,9 @@ func TestHalfAnHourWithoutNetwork(t *testing.T) {
 // it was; one of two agents without a login only means that the other one does it all.
 func TestHourWithoutLogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md", "b.md", "c.md")
+		w := newWorld(t, enginetest.Settings(), "a.md", "b.md", "c.md")
 		loggedIn := false
-		w.script.Agent = away(ralph.ErrClassAuth, func(c ralphtest.Call) bool { return c.File != "a.md" && !loggedIn })
+		w.script.Agent = away(ralph.ErrClassAuth, func(c enginetest.Call) bool { return c.File != "a.md" && !loggedIn })
 		time.AfterFunc(time.Hour, func() {
 			if got := w.mem.State(); got.Mode() != "paused" || got.Spec("q-2").Status != ralph.SpecActive {
 				t.Errorf("after an hour it is %s", got.Mode())
@@ -103,8 +103,8 @@ func TestHourWithoutLogin(t *testing.T) {
 			t.Errorf("%d turns in an hour, want one of each agent", tried)
 		}
 
-		w = newWorld(t, ralphtest.Settings(), "a.md", "b.md")
-		w.script.Agent = away(ralph.ErrClassAuth, func(c ralphtest.Call) bool { return c.Turn.Agent == "claude" })
+		w = newWorld(t, enginetest.Settings(), "a.md", "b.md")
+		w.script.Agent = away(ralph.ErrClassAuth, func(c enginetest.Call) bool { return c.Turn.Agent == "claude" })
 		w.want(w.run(), ralph.ReasonEmpty, "done done", 2)
 		w.untouched()
 		if s := w.mem.State(); s.Session.Agent != "codex" || s.Session.Fallback != "not logged in" {
@@ -116,8 +116,8 @@ func TestHourWithoutLogin(t *testing.T) {
 // R-H8, E-072: an agent that does nothing ends its tasks in autopilot, too.
 func TestIdleAgentInAutopilot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := pilotWorld(t, 3, func(c *policy.Config) { c.NoProgressTurns = ralphtest.Settings().NoProgressTurns })
-		w.script.Agent = func(ralphtest.Call) []ralph.Fact {
+		w := pilotWorld(t, 3, func(c *policy.Config) { c.NoProgressTurns = enginetest.Settings().NoProgressTurns })
+		w.script.Agent = func(enginetest.Call) []ralph.Fact {
 			return []ralph.Fact{ralph.TurnEnded{Usage: ralph.Usage{Known: true}}}
 		}
 		w.run()

@@ -15,7 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -41,7 +41,7 @@ type spell struct {
 }
 
 func drawStorm(rt *rapid.T) chaos {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session = rapid.SampledFrom([]string{"autopilot", "autopilot", "agent", "construct"}).Draw(rt, "session")
 	c.Isolated, c.Commit, c.NoProgressTurns = c.Session == "autopilot", c.Session == "agent", 0
 	if c.Session == "construct" {
@@ -102,8 +102,8 @@ func drawBudget(rt *rapid.T, scope string, most int) policy.Budget {
 }
 
 // agent plays a turn: at its limit within a spell, else mostly willing.
-func (x chaos) agent(begin time.Time) func(ralphtest.Call) []ralph.Fact {
-	return func(c ralphtest.Call) []ralph.Fact {
+func (x chaos) agent(begin time.Time) func(enginetest.Call) []ralph.Fact {
+	return func(c enginetest.Call) []ralph.Fact {
 		facts := x.turn(c, begin)
 		f := facts[0].(ralph.TurnEnded)
 		if f.Took == 0 {
@@ -119,9 +119,9 @@ func (x chaos) agent(begin time.Time) func(ralphtest.Call) []ralph.Fact {
 }
 
 // asks lets some agents ask in the middle of their turns, by the executor's own means.
-func (x chaos) asks(w *world) func(context.Context, ralphtest.Call) (bool, error) {
+func (x chaos) asks(w *world) func(context.Context, enginetest.Call) (bool, error) {
 	var n atomic.Int64
-	return func(ctx context.Context, c ralphtest.Call) (bool, error) {
+	return func(ctx context.Context, c enginetest.Call) (bool, error) {
 		q := ralph.Request{Kind: ralph.RequestApproval, Op: ralph.OpCommand, Command: "make"}
 		switch x.dice(c, "ask") % 8 {
 		case 0:
@@ -148,11 +148,11 @@ func (x chaos) asks(w *world) func(context.Context, ralphtest.Call) (bool, error
 	}
 }
 
-func (x chaos) dice(c ralphtest.Call, salt string) uint32 {
+func (x chaos) dice(c enginetest.Call, salt string) uint32 {
 	return dice(x.Salt, c.Task.ID, c.Iteration, c.Task.RetryCount, salt) >> 7
 }
 
-func (x chaos) turn(c ralphtest.Call, begin time.Time) []ralph.Fact {
+func (x chaos) turn(c enginetest.Call, begin time.Time) []ralph.Fact {
 	at := c.Now.Sub(begin)
 	for _, s := range x.Spells {
 		if s.Agent != c.Turn.Agent || at < s.From || at >= s.To {
@@ -173,13 +173,13 @@ func (x chaos) turn(c ralphtest.Call, begin time.Time) []ralph.Fact {
 		f.Took = 20 * time.Minute
 		return []ralph.Fact{f}
 	case n < 3:
-		return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+		return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 	case n == 3:
-		return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
+		return []ralph.Fact{enginetest.Fails(ralph.ErrClassRequest)}
 	case n == 4 && build:
 		return []ralph.Fact{ralph.TurnEnded{Exit: ralph.ExitTimeout}}
 	case n == 5 && build:
-		return []ralph.Fact{ralphtest.Fails(ralph.ErrClassContext)}
+		return []ralph.Fact{enginetest.Fails(ralph.ErrClassContext)}
 	case n == 6 && build:
 		return says(ralph.SignalHuman, "which?")
 	case n < 10 && build:
@@ -191,15 +191,15 @@ func (x chaos) turn(c ralphtest.Call, begin time.Time) []ralph.Fact {
 		for i := range x.Tasks {
 			names = append(names, fmt.Sprint(i))
 		}
-		return ralphtest.Plans(c.File, names...)
+		return enginetest.Plans(c.File, names...)
 	case ralph.KindDecompose:
-		part := ralphtest.Task(c.File, "part-of-"+string(c.Task.Parent))
+		part := enginetest.Task(c.File, "part-of-"+string(c.Task.Parent))
 		part.Parent = c.Task.Parent
-		return append([]ralph.Fact{ralphtest.Answers("split"), ralph.TaskAdded{Task: part}}, c.State.ReplaceTask(c.Task.Parent, []ralph.TaskID{part.ID}, ralph.Why{Rule: "D-044", Text: "split"})...)
+		return append([]ralph.Fact{enginetest.Answers("split"), ralph.TaskAdded{Task: part}}, c.State.ReplaceTask(c.Task.Parent, []ralph.TaskID{part.ID}, ralph.Why{Rule: "D-044", Text: "split"})...)
 	case ralph.KindBuild, ralph.KindResolve:
 		return says(ralph.SignalComplete, "")
 	}
-	return []ralph.Fact{ralphtest.Answers("fine")}
+	return []ralph.Fact{enginetest.Answers("fine")}
 }
 
 var errFlood = errors.New("facts without end: the engine goes in circles")
@@ -214,11 +214,11 @@ func (x chaos) play(t *testing.T) (*world, error) {
 	begin := time.Now()
 	w.script.Agent, w.script.Ask = x.agent(begin), x.asks(w)
 	if x.Config.Isolated {
-		w.script.Git = ralphtest.NewForest()
+		w.script.Git = enginetest.NewForest()
 	}
 	plan := []ralph.Fact{ralph.PlanStarted{File: "0.md"}}
 	for i := range x.Tasks {
-		t := ralphtest.Task("0.md", fmt.Sprint(i))
+		t := enginetest.Task("0.md", fmt.Sprint(i))
 		t.Phase = fmt.Sprint(i / 4)
 		plan = append(plan, ralph.TaskAdded{Task: t})
 	}
@@ -240,7 +240,7 @@ func (x chaos) play(t *testing.T) (*world, error) {
 		switch {
 		case errors.Is(err, errDied):
 			ends := w.mem.Ends() // a write is all or nothing, as in the file
-			after, err := ralphtest.Load(w.mem.Lines()[:ends[len(ends)-1]], nil)
+			after, err := enginetest.Load(w.mem.Lines()[:ends[len(ends)-1]], nil)
 			if err != nil {
 				return w, err
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // wall is a system clock that somebody sets, or that went on while the machine
@@ -49,7 +49,7 @@ func TestWaitWhenTheClockJumps(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var w wall
-				mem := ralphtest.NewMem(w.now)
+				mem := enginetest.NewMem(w.now)
 				host := engine.NewLocal(t.Context(), mem, nil, w.now)
 				go func() {
 					for _, by := range tt.jumps {
@@ -74,7 +74,7 @@ func TestWaitWhenTheClockJumps(t *testing.T) {
 func TestWaitEndsWithAFact(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		mem := ralphtest.NewMem(nil)
+		mem := enginetest.NewMem(nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		host := engine.NewLocal(ctx, mem, nil, nil)
 		begin := time.Now()
@@ -100,17 +100,17 @@ func TestBackoffWhenTheClockGoesBack(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var clock wall
-				w := timed(t, &clock, scene{Config: ralphtest.Settings()})
+				w := timed(t, &clock, scene{Config: enginetest.Settings()})
 				w.add("q-1", "a.md")
 				var starts []time.Time
-				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+				w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 					if c.Stage != ralph.KindBuild || len(starts) == 3 {
 						return willing(c)
 					}
 					if starts = append(starts, time.Now()); len(starts) == 1 {
 						clock.jump(by)
 					}
-					return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+					return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 				}
 				w.want(w.run(), ralph.ReasonEmpty, "failed", 0)
 				for i, want := range []time.Duration{w.c.RetryBase, 2 * w.c.RetryBase} {
@@ -128,7 +128,7 @@ func TestBackoffWhenTheClockGoesBack(t *testing.T) {
 func timed(t *testing.T, clock *wall, x scene) *world {
 	w := newWorld(t, x.Config)
 	steady := journal.NewClock(clock.now)
-	w.mem, w.script.Now, w.now = ralphtest.NewMem(steady.Now), steady.Now, steady.Now
+	w.mem, w.script.Now, w.now = enginetest.NewMem(steady.Now), steady.Now, steady.Now
 	return w
 }
 

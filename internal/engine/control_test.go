@@ -13,21 +13,21 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // pilotWorld is an autopilot on a plan of n tasks, "0" to "n-1".
 func pilotWorld(t *testing.T, n int, edit func(*policy.Config)) *world {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Isolated, c.Commit, c.NoProgressTurns, c.Parallel = "autopilot", true, false, 0, 3
 	if edit != nil {
 		edit(&c)
 	}
 	w := newWorld(t, c)
-	w.script.Git = ralphtest.NewForest()
+	w.script.Git = enginetest.NewForest()
 	plan := []ralph.Fact{ralph.PlanStarted{File: "x.md"}}
 	for i := range n {
-		plan = append(plan, ralph.TaskAdded{Task: ralphtest.Task("x.md", fmt.Sprint(i))})
+		plan = append(plan, ralph.TaskAdded{Task: enginetest.Task("x.md", fmt.Sprint(i))})
 	}
 	w.record(plan...)
 	return w
@@ -67,8 +67,8 @@ func (w *world) until(what string, f func(*ralph.State) bool) {
 }
 
 // limitedUntil makes an agent tell a limit from one time to another.
-func limitedUntil(begin time.Time, agent string, from, to time.Duration, other func(ralphtest.Call) []ralph.Fact) func(ralphtest.Call) []ralph.Fact {
-	return func(c ralphtest.Call) []ralph.Fact {
+func limitedUntil(begin time.Time, agent string, from, to time.Duration, other func(enginetest.Call) []ralph.Fact) func(enginetest.Call) []ralph.Fact {
+	return func(c enginetest.Call) []ralph.Fact {
 		if at := c.Now.Sub(begin); c.Turn.Agent == agent && at >= from && at < to {
 			f := limited(begin.Add(to).UTC())[0].(ralph.TurnEnded)
 			f.Took = time.Second
@@ -86,8 +86,8 @@ func TestEightSlotsMeetOneLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := pilotWorld(t, 64, func(c *policy.Config) { c.Parallel = 8 })
 		begin := time.Now()
-		w.script.Agent = limitedUntil(begin, "claude", 15*time.Minute, 2*time.Hour, func(c ralphtest.Call) []ralph.Fact {
-			f := ralphtest.Says(ralph.SignalComplete, "")
+		w.script.Agent = limitedUntil(begin, "claude", 15*time.Minute, 2*time.Hour, func(c enginetest.Call) []ralph.Fact {
+			f := enginetest.Says(ralph.SignalComplete, "")
 			n, _ := strconv.Atoi(c.Task.Name)
 			f.Took = 20*time.Minute + time.Duration(2*n)*time.Second // no two end together
 			return []ralph.Fact{f}
@@ -118,7 +118,7 @@ func TestProbeAfterALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := pilotWorld(t, 8, func(c *policy.Config) { c.Parallel, c.Checks = 8, false })
 		begin := time.Now()
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Iteration == 1 {
 				f := limited(time.Time{})[0].(ralph.TurnEnded)
 				f.Took = time.Second
@@ -154,7 +154,7 @@ func TestOrderOfALimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := pilotWorld(t, 1, func(c *policy.Config) { c.MaxLimitRetries = 1 })
 				if session != "autopilot" {
-					c := ralphtest.Settings()
+					c := enginetest.Settings()
 					c.Session, c.MaxLimitRetries = session, 1
 					if session == "construct" {
 						c.Only, c.Commit = "a.md", false
@@ -164,7 +164,7 @@ func TestOrderOfALimit(t *testing.T) {
 				}
 				n := 0
 				w.script.Took = time.Second
-				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+				w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 					if n++; n <= 4 {
 						return limited(time.Time{})
 					}
@@ -205,7 +205,7 @@ func TestLimitsWait(t *testing.T) {
 	begin := func(t *testing.T, wait string) *world {
 		w := pilotWorld(t, 2, func(c *policy.Config) { c.LimitWait = wait })
 		reset := time.Now().Add(5 * time.Hour).UTC()
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Now.Before(reset) {
 				return limited(reset)
 			}
@@ -283,9 +283,9 @@ func (w *world) approver(no ...string) []string {
 // approval for each task and none for the stages; a no leaves its task out.
 func TestStepMode(t *testing.T) {
 	t.Parallel()
-	three := func(c ralphtest.Call) []ralph.Fact {
+	three := func(c enginetest.Call) []ralph.Fact {
 		if c.Stage == ralph.KindPlan {
-			return ralphtest.Plans(c.File, "one", "two", "three")
+			return enginetest.Plans(c.File, "one", "two", "three")
 		}
 		return willing(c)
 	}
@@ -293,7 +293,7 @@ func TestStepMode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, ralphtest.Settings(), "a.md")
+				w := newWorld(t, enginetest.Settings(), "a.md")
 				w.mode, w.script.Agent = ralph.Stepwise, three
 				var asked []string
 				w.want(w.beside(func() { asked = w.approver(no...) }), ralph.ReasonEmpty, "done", 1)
@@ -320,12 +320,12 @@ func TestModeSwitchInATurn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := pilotWorld(t, 2, func(c *policy.Config) { c.Parallel = 1 })
 			w.mode = tt.from
-			w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 				if len(w.script.Calls()) > 1 {
 					return willing(c)
 				}
 				w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.SetMode(tt.to) })
-				return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+				return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 			}
 			if reason := w.run(); reason != tt.reason || len(w.script.Calls()) != tt.turns {
 				t.Errorf("%s to %s: %s after %d turns", tt.from, tt.to, reason, len(w.script.Calls()))
@@ -395,13 +395,13 @@ func TestSpecBudget(t *testing.T) {
 	t.Parallel()
 	for cost, inbox := range map[float64]string{3: "failed done", 2.5: "failed done", 1.5: "failed failed", 13: "done done"} {
 		synctest.Test(t, func(t *testing.T) {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			c.SpecBudget.Cost = cost
 			w := newWorld(t, c, "a.md", "b.md")
 			endless := costing(1, true)
-			w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 				if c.Stage == ralph.KindBuild && c.File == "a.md" && c.Iteration < 11 {
-					f := ralphtest.Says(ralph.SignalProgress, "half")
+					f := enginetest.Says(ralph.SignalProgress, "half")
 					f.Usage.Cost = 1
 					return []ralph.Fact{f}
 				}
@@ -421,7 +421,7 @@ func TestSpecBudget(t *testing.T) {
 func TestBudgetPassedByTheLastTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.Budget.Cost = 2.5 // plan, build and verify are three dollars
 		w := newWorld(t, c, "a.md", "b.md")
 		w.script.Agent = costing(1, true)
@@ -438,16 +438,16 @@ func TestFullContextInAutopilot(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := pilotWorld(t, 3, nil)
-				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+				w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 					switch {
 					case c.Stage == ralph.KindDecompose && split:
-						part := ralphtest.Task("x.md", "part")
+						part := enginetest.Task("x.md", "part")
 						part.Parent = c.Task.Parent
-						return append([]ralph.Fact{ralphtest.Answers("split"), ralph.TaskAdded{Task: part}}, c.State.ReplaceTask(c.Task.Parent, []ralph.TaskID{part.ID}, ralph.Why{Rule: "D-044", Text: "split"})...)
+						return append([]ralph.Fact{enginetest.Answers("split"), ralph.TaskAdded{Task: part}}, c.State.ReplaceTask(c.Task.Parent, []ralph.TaskID{part.ID}, ralph.Why{Rule: "D-044", Text: "split"})...)
 					case c.Stage == ralph.KindDecompose:
-						return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
+						return []ralph.Fact{enginetest.Fails(ralph.ErrClassRequest)}
 					case c.Task.Name == "1":
-						return []ralph.Fact{ralphtest.Fails(ralph.ErrClassContext)}
+						return []ralph.Fact{enginetest.Fails(ralph.ErrClassContext)}
 					}
 					return willing(c)
 				}

@@ -14,27 +14,28 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // troubled is a run with something of everything: a bad spec that is put away,
 // an error with its retry, a limit, a question, red checks, two rounds, an issue,
 // a commit that fails once.
 func troubled(w *world) {
-	w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+	w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 		build := c.Stage == ralph.KindBuild
 		switch {
 		case build && c.File == "bad.md":
-			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
+			return []ralph.Fact{enginetest.Fails(ralph.ErrClassRequest)}
 		case build && c.Iteration == 1:
-			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+			return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 		case build && c.Iteration == 2:
 			return limited(time.Time{})
 		case build && c.Iteration == 3 && len(c.Task.Run.Answers) == 0:
 			return says(ralph.SignalHuman, "which?")
 		case c.Stage == ralph.KindVerify && c.State.Job.Round == 1:
-			return []ralph.Fact{ralphtest.Answers("issue"), ralph.IssueAdded{Issue: ralph.Issue{ID: "i-1", Desc: "slow"}}}
+			return []ralph.Fact{enginetest.Answers("issue"), ralph.IssueAdded{Issue: ralph.Issue{ID: "i-1", Desc: "slow"}}}
 		case c.Stage == ralph.KindInvestigate:
-			return []ralph.Fact{ralphtest.Answers("looked")}
+			return []ralph.Fact{enginetest.Answers("looked")}
 		}
 		return willing(c)
 	}
@@ -108,7 +109,7 @@ func (w *world) result(reason ralph.Reason) result {
 }
 
 func cutWorld(t *testing.T) *world {
-	w := newWorld(t, ralphtest.Settings(), "bad.md", "a.md", "b.md")
+	w := newWorld(t, enginetest.Settings(), "bad.md", "a.md", "b.md")
 	troubled(w)
 	w.start()
 	return w
@@ -156,7 +157,7 @@ func cutAt(t *testing.T, seq int64, whole bool, want result) {
 		t.Fatalf("the engine should have died: %v", err)
 	}
 	before := done(w.mem.State())
-	after, err := ralphtest.Load(w.mem.Lines(), nil)
+	after, err := enginetest.Load(w.mem.Lines(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

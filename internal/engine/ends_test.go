@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // F-13, B-002: what depends on a task that the strategy skipped never starts; when a
@@ -18,15 +18,15 @@ func TestSkippedAndItsDependents(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := pilotWorld(t, 2, func(c *policy.Config) { c.Strategy = "skip" })
 			bad := w.mem.State().Plan.Tasks[0].ID
-			after := ralphtest.Task("x.md", "after")
+			after := enginetest.Task("x.md", "after")
 			after.Deps = []ralph.TaskID{bad}
 			w.record(ralph.TaskAdded{Task: after})
 			if person {
 				w.record(ralph.TaskEnded{ID: bad, Status: ralph.TaskSkipped})
 			}
-			w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 				if c.Task.ID == bad {
-					return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+					return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 				}
 				return willing(c)
 			}

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // guides is a model that makes the parts of guidance on a route, and costs a dollar each time.
@@ -209,7 +209,7 @@ func TestGuidanceCutAnywhere(t *testing.T) {
 			if _, err := w.answering(); err == nil {
 				t.Fatalf("after fact %d the engine should have died", seq)
 			}
-			after, err := ralphtest.Load(w.mem.Lines(), nil)
+			after, err := enginetest.Load(w.mem.Lines(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

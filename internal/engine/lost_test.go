@@ -11,7 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // B-094: a cancelled context ends the loop with its cause, and so does broken
@@ -21,7 +21,7 @@ func TestBrokenMachinery(t *testing.T) {
 	lost := map[string]string{"cancelled in a turn": ralph.LostForced, "an agent that cannot be started": ralph.LostBroken}
 	for name, f := range map[string]func(*world, context.CancelCauseFunc){
 		"an agent that cannot be started": func(w *world, _ context.CancelCauseFunc) {
-			w.script.Ask = func(context.Context, ralphtest.Call) (bool, error) { return false, broken }
+			w.script.Ask = func(context.Context, enginetest.Call) (bool, error) { return false, broken }
 		},
 		"cancelled in a turn": func(w *world, cancel context.CancelCauseFunc) {
 			once(w, ralph.KindBuild, willing, func() { cancel(broken) })
@@ -34,7 +34,7 @@ func TestBrokenMachinery(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, ralphtest.Settings(), "a.md")
+				w := newWorld(t, enginetest.Settings(), "a.md")
 				ctx, cancel := context.WithCancelCause(context.Background())
 				defer cancel(nil)
 				f(w, cancel)
@@ -66,12 +66,12 @@ func TestBrokenMachinery(t *testing.T) {
 // for nothing but its cost, which is told, and the loop goes on.
 func TestRemovedInItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
+		w := newWorld(t, enginetest.Settings(), "a.md")
 		var gone ralph.TaskID
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			facts := willing(c)
 			if c.Stage == ralph.KindPlan {
-				facts = ralphtest.Plans(c.File, "one", "two")
+				facts = enginetest.Plans(c.File, "one", "two")
 			}
 			if c.Stage != ralph.KindBuild || gone != "" {
 				return facts

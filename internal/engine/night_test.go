@@ -17,14 +17,14 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/journal"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
 // night is an unattended run in which things go wrong. The loop, the policy, the host, the
 // clock and step.Executor's turns are the real ones, with agents that tell as programs do.
 // Git, checks and the lock are where the line is: they are processes, which do not wait by a
-// clock of the test, so they are ralphtest.Script and Git here, and real in internal/soak.
+// clock of the test, so they are enginetest.Script and Git here, and real in internal/soak.
 type night struct {
 	w      *world
 	root   string
@@ -85,7 +85,7 @@ func (n *night) place(dir string) *place {
 // newNight is `ralph autopilot` on a plan, or `ralph agent` on specs; both with three agents
 // at most and codex behind claude.
 func newNight(t *testing.T, root, session string, tasks int, ills ...ill) *night {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Patience, c.NetworkRetry, c.LimitWait = 30*time.Second, time.Minute, "auto"
 	c.MaxConsecutive, c.ConflictRetries, c.Resolver = 3, 3, "agent"
 	if c.Session = session; session == "autopilot" {
@@ -94,7 +94,7 @@ func newNight(t *testing.T, root, session string, tasks int, ills ...ill) *night
 	n := &night{root: root, ills: ills, every: 10 * time.Minute, tasks: tasks, began: time.Now(), places: map[string]*place{}}
 	n.steady = journal.NewClock(n.clock.now)
 	n.w = newWorld(t, c)
-	n.w.now, n.w.mem, n.w.script.Now = n.steady.Now, ralphtest.NewMem(n.steady.Now), n.steady.Now
+	n.w.now, n.w.mem, n.w.script.Now = n.steady.Now, enginetest.NewMem(n.steady.Now), n.steady.Now
 	if session == "agent" {
 		for i := range tasks {
 			n.w.add(fmt.Sprintf("q-%d", i), fmt.Sprintf("%s.md", n.name(i)))
@@ -103,13 +103,13 @@ func newNight(t *testing.T, root, session string, tasks int, ills ...ill) *night
 		return n
 	}
 	n.spec(t, "night.md")
-	n.w.script.Git = ralphtest.NewForest()
+	n.w.script.Git = enginetest.NewForest()
 	n.w.script.Git.Took = 5 * time.Second
 	plan := []ralph.Fact{ralph.PlanStarted{File: "night.md"}}
 	for i := range tasks {
-		task := ralphtest.Task("night.md", n.name(i))
+		task := enginetest.Task("night.md", n.name(i))
 		if i%4 == 3 {
-			task.Deps = []ralph.TaskID{ralphtest.Task("night.md", n.name(i-1)).ID}
+			task.Deps = []ralph.TaskID{enginetest.Task("night.md", n.name(i-1)).ID}
 		}
 		plan = append(plan, ralph.TaskAdded{Task: task})
 	}
@@ -168,7 +168,7 @@ func (n *night) whole() error {
 
 // disk is the journal on a disk that is full at times.
 type disk struct {
-	*ralphtest.Mem
+	*enginetest.Mem
 	n *night
 }
 
@@ -296,7 +296,7 @@ func (n *night) pass(at time.Duration) (ralph.Reason, error) {
 			}
 			n.down = append(n.down, n.steady.Now())
 			ends := n.w.mem.Ends() // what is in the file is all that is left
-			after, err := ralphtest.Load(n.w.mem.Lines()[:ends[len(ends)-1]], n.steady.Now)
+			after, err := enginetest.Load(n.w.mem.Lines()[:ends[len(ends)-1]], n.steady.Now)
 			if err != nil {
 				return "", err
 			}

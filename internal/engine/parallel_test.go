@@ -16,7 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // fleet is one random run of `ralph autopilot`: a plan, agents that work, fail,
@@ -33,7 +33,7 @@ type fleet struct {
 }
 
 func drawFleet(rt *rapid.T) fleet {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Isolated, c.Commit, c.MaxConsecutive = "autopilot", true, false, rapid.SampledFrom([]int{0, 3}).Draw(rt, "consecutive")
 	c.NoProgressTurns, c.ConflictRetries, c.Resolver = 0, 3, rapid.SampledFrom([]string{"agent", "agent", "human"}).Draw(rt, "resolver")
 	c.Parallel = rapid.IntRange(1, 5).Draw(rt, "parallel")
@@ -44,7 +44,7 @@ func drawFleet(rt *rapid.T) fleet {
 	c.AskToMerge = rapid.IntRange(0, 5).Draw(rt, "ask") == 0
 	x := fleet{Config: c, Odds: rapid.Uint32Range(0, 6).Draw(rt, "odds"), Lazy: rapid.Bool().Draw(rt, "lazy")}
 	for i := range rapid.IntRange(0, 9).Draw(rt, "tasks") {
-		t := ralphtest.Task("x.md", fmt.Sprint(i))
+		t := enginetest.Task("x.md", fmt.Sprint(i))
 		t.Phase = rapid.SampledFrom([]string{"", "", "p1", "p2"}).Draw(rt, "phase")
 		t.Tags = rapid.SliceOfN(rapid.SampledFrom([]string{"critical", "quick-win"}), 0, 2).Draw(rt, "tags")
 		for d := range i {
@@ -66,7 +66,7 @@ func dice(parts ...any) uint32 {
 	return h.Sum32()
 }
 
-func (x fleet) agent(c ralphtest.Call) []ralph.Fact {
+func (x fleet) agent(c enginetest.Call) []ralph.Fact {
 	scene := scene{Temper: x.Temper}
 	mood := x.Temper[scene.pick(c, "mood")%uint32(len(x.Temper))]
 	if c.Stage == ralph.KindResolve && mood < 11 && mood != 4 {
@@ -80,8 +80,8 @@ func (x fleet) agent(c ralphtest.Call) []ralph.Fact {
 	return facts
 }
 
-func (x fleet) forest() *ralphtest.FakeGit {
-	w := ralphtest.NewForest()
+func (x fleet) forest() *enginetest.FakeGit {
+	w := enginetest.NewForest()
 	w.Took = time.Second
 	w.Conflicts = func(id ralph.TaskID, try int) string {
 		switch n := dice(id, try, "conflict") % 16; {
@@ -101,7 +101,7 @@ func (x fleet) forest() *ralphtest.FakeGit {
 }
 
 // play runs engines until one ends by itself. Every engine but the last dies or is stopped.
-func (x fleet) play(t *testing.T) (*ralphtest.Mem, *ralphtest.Script, *ralphtest.FakeGit, error) {
+func (x fleet) play(t *testing.T) (*enginetest.Mem, *enginetest.Script, *enginetest.FakeGit, error) {
 	w := newWorld(t, x.Config)
 	forest := x.forest()
 	var turns atomic.Int64
@@ -129,7 +129,7 @@ func (x fleet) play(t *testing.T) (*ralphtest.Mem, *ralphtest.Script, *ralphtest
 		switch {
 		case errors.Is(err, errDied):
 			ends := w.mem.Ends() // a write is all or nothing, as in the file
-			after, err := ralphtest.Load(w.mem.Lines()[:ends[len(ends)-1]], nil)
+			after, err := enginetest.Load(w.mem.Lines()[:ends[len(ends)-1]], nil)
 			if err != nil {
 				return w.mem, w.script, forest, err
 			}
@@ -238,9 +238,9 @@ func TestEveryFleet(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		x := drawFleet(rt)
 		var err error
-		var mem *ralphtest.Mem
-		var script *ralphtest.Script
-		var forest *ralphtest.FakeGit
+		var mem *enginetest.Mem
+		var script *enginetest.Script
+		var forest *enginetest.FakeGit
 		synctest.Test(t, func(t *testing.T) { mem, script, forest, err = x.play(t) })
 		if err != nil {
 			rt.Fatalf("%v: turns %d\n%s", err, len(script.Calls()), lastLines(mem, 25))
@@ -255,7 +255,7 @@ func TestEveryFleet(t *testing.T) {
 }
 
 // lastLines are the newest facts, to see why a run does not end.
-func lastLines(mem *ralphtest.Mem, n int) string {
+func lastLines(mem *enginetest.Mem, n int) string {
 	lines := mem.Lines()
 	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
 }
@@ -324,7 +324,7 @@ func fleetLaws(events []ralph.Event, c policy.Config) []string {
 }
 
 // settled: at the end everything is where it belongs.
-func settled(s *ralph.State, forest *ralphtest.FakeGit) []string {
+func settled(s *ralph.State, forest *enginetest.FakeGit) []string {
 	var bad []string
 	landed := forest.Landed()
 	for _, t := range s.Plan.Tasks {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // scene is one random run: plans, an agent's temper, settings, and a person.
@@ -31,7 +31,7 @@ type scene struct {
 }
 
 func drawScene(rt *rapid.T) scene {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Parallel = rapid.IntRange(1, 4).Draw(rt, "parallel")
 	c.MaxIterations = rapid.IntRange(1, 6).Draw(rt, "max_iterations")
 	c.MaxRounds = rapid.IntRange(1, 3).Draw(rt, "rounds")
@@ -47,7 +47,7 @@ func drawScene(rt *rapid.T) scene {
 	x := scene{Config: c, Specs: rapid.IntRange(1, 3).Draw(rt, "specs"), Red: rapid.Uint32Range(0, 8).Draw(rt, "red")}
 	n := rapid.IntRange(1, 5).Draw(rt, "tasks")
 	for i := range n {
-		t := ralphtest.Task("x.md", fmt.Sprint(i))
+		t := enginetest.Task("x.md", fmt.Sprint(i))
 		t.Phase = rapid.SampledFrom([]string{"", "p1", "p2"}).Draw(rt, "phase")
 		t.Tags = rapid.SliceOfN(rapid.SampledFrom([]string{"critical", "quick-win"}), 0, 2).Draw(rt, "tags")
 		for d := range i {
@@ -64,13 +64,13 @@ func drawScene(rt *rapid.T) scene {
 }
 
 // pick chooses by what the turn is, so that the order of turns does not matter.
-func (x scene) pick(c ralphtest.Call, salt string) uint32 {
+func (x scene) pick(c enginetest.Call, salt string) uint32 {
 	h := fnv.New32a()
 	fmt.Fprint(h, c.Task.ID, c.Iteration, c.Task.RetryCount, c.State.Job.Round, salt)
 	return h.Sum32()
 }
 
-func (x scene) agent(c ralphtest.Call) []ralph.Fact {
+func (x scene) agent(c enginetest.Call) []ralph.Fact {
 	mood := x.Temper[x.pick(c, "mood")%uint32(len(x.Temper))]
 	facts := x.mood(c, mood)
 	f := facts[0].(ralph.TurnEnded)
@@ -79,10 +79,10 @@ func (x scene) agent(c ralphtest.Call) []ralph.Fact {
 	return facts
 }
 
-func (x scene) mood(c ralphtest.Call, mood uint32) []ralph.Fact {
+func (x scene) mood(c enginetest.Call, mood uint32) []ralph.Fact {
 	switch mood {
 	case 0:
-		return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+		return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 	case 1:
 		if c.Iteration > 3 {
 			break // no service is at its limit for ever
@@ -113,17 +113,17 @@ func (x scene) mood(c ralphtest.Call, mood uint32) []ralph.Fact {
 	case 9:
 		return says(ralph.SignalProgress, "half")
 	case 10:
-		return []ralph.Fact{ralphtest.Fails(ralph.ErrClassContext)}
+		return []ralph.Fact{enginetest.Fails(ralph.ErrClassContext)}
 	}
 	return says(ralph.SignalComplete, "")
 }
 
-func (x scene) stage(c ralphtest.Call, mood uint32) []ralph.Fact {
+func (x scene) stage(c enginetest.Call, mood uint32) []ralph.Fact {
 	if mood == 6 {
 		return []ralph.Fact{ralph.TurnEnded{Mismatch: "not an object"}}
 	}
 	id := func(i string) ralph.TaskID { return ralph.TaskID("t-" + c.File + "-" + i) }
-	facts := []ralph.Fact{ralphtest.Answers("fine")}
+	facts := []ralph.Fact{enginetest.Answers("fine")}
 	switch {
 	case c.Stage == ralph.KindPlan:
 		for i, t := range x.Tasks {
@@ -138,7 +138,7 @@ func (x scene) stage(c ralphtest.Call, mood uint32) []ralph.Fact {
 	case c.Stage == ralph.KindVerify && mood == 8:
 		facts = append(facts, ralph.IssueAdded{Issue: ralph.Issue{ID: ralph.IssueID(fmt.Sprint("i-", c.State.Seq)), Desc: "slow"}})
 	case c.Stage == ralph.KindDecompose:
-		part := ralphtest.Task(c.File, "part-of-"+string(c.Task.Parent))
+		part := enginetest.Task(c.File, "part-of-"+string(c.Task.Parent))
 		part.Parent = c.Task.Parent
 		facts = append(facts, ralph.TaskAdded{Task: part}, ralph.TaskEnded{ID: c.Task.Parent, Status: ralph.TaskSkipped, Why: ralph.Why{Rule: "D-044"}})
 	}
@@ -146,7 +146,7 @@ func (x scene) stage(c ralphtest.Call, mood uint32) []ralph.Fact {
 }
 
 // play runs the scene and returns its journal, or why it does not end.
-func (x scene) play(t *testing.T) (*ralphtest.Mem, *ralphtest.Script, error) {
+func (x scene) play(t *testing.T) (*enginetest.Mem, *enginetest.Script, error) {
 	w := newWorld(t, x.Config)
 	for i := range x.Specs {
 		w.add(fmt.Sprintf("q-%d", i), fmt.Sprintf("%d.md", i))
@@ -189,8 +189,8 @@ func TestEveryRun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		x := drawScene(rt)
 		var err error
-		var mem *ralphtest.Mem
-		var script *ralphtest.Script
+		var mem *enginetest.Mem
+		var script *enginetest.Script
 		synctest.Test(t, func(t *testing.T) { mem, script, err = x.play(t) })
 		if err != nil {
 			rt.Fatalf("%v: turns %d, state %+v", err, len(script.Calls()), mem.State().Session)

@@ -15,16 +15,16 @@ import (
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // world is one repository with its journal, in a bubble.
 type world struct {
 	t      *testing.T
 	c      policy.Config
-	mem    *ralphtest.Mem
-	script *ralphtest.Script
-	repo   *ralphtest.Repo
+	mem    *enginetest.Mem
+	script *enginetest.Script
+	repo   *enginetest.Repo
 	now    func() time.Time // of the host; nil: the bubble's
 	mu     sync.Mutex       // for tests whose steps run side by side
 	mode   ralph.Autonomy   // "" is autopilot
@@ -32,8 +32,8 @@ type world struct {
 
 // newWorld queues specs. Its agent plans one task per spec and builds it.
 func newWorld(t *testing.T, c policy.Config, specs ...string) *world {
-	w := &world{t: t, c: c, mem: ralphtest.NewMem(nil), repo: &ralphtest.Repo{}}
-	w.script = &ralphtest.Script{Config: c, Agent: willing, Repo: w.repo, Took: time.Minute}
+	w := &world{t: t, c: c, mem: enginetest.NewMem(nil), repo: &enginetest.Repo{}}
+	w.script = &enginetest.Script{Config: c, Agent: willing, Repo: w.repo, Took: time.Minute}
 	for i, file := range specs {
 		w.add(fmt.Sprintf("q-%d", i+1), file)
 	}
@@ -41,18 +41,18 @@ func newWorld(t *testing.T, c policy.Config, specs ...string) *world {
 }
 
 // willing does everything at the first try.
-func willing(c ralphtest.Call) []ralph.Fact {
+func willing(c enginetest.Call) []ralph.Fact {
 	switch c.Stage {
 	case ralph.KindPlan:
-		return ralphtest.Plans(c.File, "only")
+		return enginetest.Plans(c.File, "only")
 	case ralph.KindBuild:
-		return []ralph.Fact{ralphtest.Says(ralph.SignalComplete, "")}
+		return []ralph.Fact{enginetest.Says(ralph.SignalComplete, "")}
 	}
-	return []ralph.Fact{ralphtest.Answers("nothing to add")}
+	return []ralph.Fact{enginetest.Answers("nothing to add")}
 }
 
 func says(kind ralph.SignalKind, text string) []ralph.Fact {
-	return []ralph.Fact{ralphtest.Says(kind, text)}
+	return []ralph.Fact{enginetest.Says(kind, text)}
 }
 
 func (w *world) record(facts ...ralph.Fact) {
@@ -126,7 +126,7 @@ func (w *world) honest() {
 	}
 }
 
-func honest(mem *ralphtest.Mem) error {
+func honest(mem *enginetest.Mem) error {
 	bare := map[ralph.TaskID]int{} // starts in a row, each given back before its first step
 	for _, e := range mem.Events() {
 		switch f := e.Fact.(type) {
@@ -154,7 +154,7 @@ func honest(mem *ralphtest.Mem) error {
 	if err := answered(mem.Events()); err != nil {
 		return err
 	}
-	read, err := ralphtest.Load(mem.Lines(), nil)
+	read, err := enginetest.Load(mem.Lines(), nil)
 	if err != nil {
 		return err
 	}
@@ -211,10 +211,10 @@ func (w *world) wantTurns(want ...string) {
 }
 
 // bad makes the build of the given specs fail for good, at once.
-func bad(files ...string) func(ralphtest.Call) []ralph.Fact {
-	return func(c ralphtest.Call) []ralph.Fact {
+func bad(files ...string) func(enginetest.Call) []ralph.Fact {
+	return func(c enginetest.Call) []ralph.Fact {
 		if c.Stage == ralph.KindBuild && slices.Contains(files, c.File) {
-			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
+			return []ralph.Fact{enginetest.Fails(ralph.ErrClassRequest)}
 		}
 		return willing(c)
 	}
@@ -225,7 +225,7 @@ func bad(files ...string) func(ralphtest.Call) []ralph.Fact {
 // D-036, D-042 to D-049, D-100 to D-102, D-105, D-118: FETCH, PLAN, CONSTRUCT, COMMIT, FETCH.
 func TestTwoSpecsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
+		w := newWorld(t, enginetest.Settings(), "a.md", "b.md")
 		w.want(w.run(), ralph.ReasonEmpty, "done done", 2)
 		w.wantTurns("plan:a.md", "build:a.md/1", "verify:a.md", "plan:b.md", "build:b.md/1", "verify:b.md")
 		for _, x := range w.mem.State().Inbox {
@@ -239,7 +239,7 @@ func TestTwoSpecsInOrder(t *testing.T) {
 // D-048: the record is done after its commit, never before.
 func TestDoneOnlyAfterCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
+		w := newWorld(t, enginetest.Settings(), "a.md")
 		w.run()
 		committed := false
 		for _, e := range w.mem.Events() {
@@ -262,7 +262,7 @@ func TestEnds(t *testing.T) {
 		name    string
 		specs   []string
 		edit    func(*policy.Config)
-		agent   func(ralphtest.Call) []ralph.Fact
+		agent   func(enginetest.Call) []ralph.Fact
 		reason  ralph.Reason
 		inbox   string
 		commits int
@@ -281,7 +281,7 @@ func TestEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := ralphtest.Settings()
+				c := enginetest.Settings()
 				if tt.edit != nil {
 					tt.edit(&c)
 				}
@@ -307,8 +307,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-func costing(dollars float64, known bool) func(ralphtest.Call) []ralph.Fact {
-	return func(c ralphtest.Call) []ralph.Fact {
+func costing(dollars float64, known bool) func(enginetest.Call) []ralph.Fact {
+	return func(c enginetest.Call) []ralph.Fact {
 		facts := willing(c)
 		f := facts[0].(ralph.TurnEnded)
 		f.Usage = ralph.Usage{Cost: dollars, Known: known}
@@ -321,7 +321,7 @@ func costing(dollars float64, known bool) func(ralphtest.Call) []ralph.Fact {
 func TestMaxCost(t *testing.T) {
 	tests := []struct {
 		name  string
-		agent func(ralphtest.Call) []ralph.Fact
+		agent func(enginetest.Call) []ralph.Fact
 		limit float64
 		turns int
 		inbox string
@@ -334,7 +334,7 @@ func TestMaxCost(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := ralphtest.Settings()
+				c := enginetest.Settings()
 				c.MaxCost = tt.limit
 				w := newWorld(t, c, "a.md")
 				w.script.Agent = tt.agent
@@ -355,7 +355,7 @@ func TestMaxCost(t *testing.T) {
 // a limit in the middle keeps the plan, and the next start skips PLAN.
 func TestLimitMidSpecKeepsPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.MaxCost = 1
 		w := newWorld(t, c, "a.md")
 		w.script.Agent = costing(0.60, true)
@@ -370,8 +370,8 @@ func TestLimitMidSpecKeepsPlan(t *testing.T) {
 // D-037, D-038: a spec added during the run is found; done ones are passed over.
 func TestSpecAddedDuringRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w := newWorld(t, enginetest.Settings(), "a.md")
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Stage == ralph.KindVerify && c.File == "a.md" {
 				w.add("q-late", "late.md")
 			}
@@ -383,7 +383,7 @@ func TestSpecAddedDuringRun(t *testing.T) {
 
 // D-043, D-076 to D-079: what fails a spec, and the next one runs.
 func TestFailedStages(t *testing.T) {
-	mismatch := func(c ralphtest.Call, stage ralph.TaskKind, n *int, times int) []ralph.Fact {
+	mismatch := func(c enginetest.Call, stage ralph.TaskKind, n *int, times int) []ralph.Fact {
 		if c.Stage == stage && c.File == "a.md" && *n < times {
 			*n++
 			return []ralph.Fact{ralph.TurnEnded{Mismatch: fmt.Sprintf("tasks: expected array (%d)", *n), Usage: ralph.Usage{Known: true}}}
@@ -399,14 +399,14 @@ func TestFailedStages(t *testing.T) {
 		{"D-076 spec file missing", "failed done", func(w *world) { w.script.Missing = "a.md" }, "spec file ralph/specs/a.md not found", 1},
 		{"D-077 answer does not fit twice", "failed done", func(w *world) {
 			n := 0
-			w.script.Agent = func(c ralphtest.Call) []ralph.Fact { return mismatch(c, ralph.KindPlan, &n, 2) }
+			w.script.Agent = func(c enginetest.Call) []ralph.Fact { return mismatch(c, ralph.KindPlan, &n, 2) }
 		}, "expected array (2)", 1},
 		{"D-077 the second answer fits", "done done", func(w *world) {
 			n := 0
-			w.script.Agent = func(c ralphtest.Call) []ralph.Fact { return mismatch(c, ralph.KindPlan, &n, 1) }
+			w.script.Agent = func(c enginetest.Call) []ralph.Fact { return mismatch(c, ralph.KindPlan, &n, 1) }
 		}, "", 2},
 		{"D-078 no progress", "failed done", func(w *world) {
-			w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 				if c.Stage == ralph.KindBuild && c.File == "a.md" {
 					return []ralph.Fact{ralph.TurnEnded{Usage: ralph.Usage{Known: true}}}
 				}
@@ -414,9 +414,9 @@ func TestFailedStages(t *testing.T) {
 			}
 		}, "no progress in 5 turns", 1},
 		{"D-078 rounds", "failed done", func(w *world) {
-			w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 				if c.Stage == ralph.KindVerify && c.File == "a.md" {
-					return []ralph.Fact{ralphtest.Answers("rejected"), ralph.TaskRejected{ID: "t-a.md-only", Reason: "not good"}}
+					return []ralph.Fact{enginetest.Answers("rejected"), ralph.TaskRejected{ID: "t-a.md-only", Reason: "not good"}}
 				}
 				return willing(c)
 			}
@@ -438,7 +438,7 @@ func TestFailedStages(t *testing.T) {
 			}
 		}, "git commit failed twice: hook says no", 1},
 		{"B-012 blocked", "failed done", func(w *world) {
-			w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 				if c.Stage == ralph.KindBuild && c.File == "a.md" {
 					return says(ralph.SignalBlocked, "no key")
 				}
@@ -449,7 +449,7 @@ func TestFailedStages(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
+				w := newWorld(t, enginetest.Settings(), "a.md", "b.md")
 				tt.setup(w)
 				w.want(w.run(), ralph.ReasonEmpty, tt.inbox, tt.commits)
 				if got := w.mem.State().Inbox[0].Error; !strings.Contains(got, tt.error) || tt.error == "" && got != "" {

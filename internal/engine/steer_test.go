@@ -12,7 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 func (w *world) steer(want ralph.Want) {
@@ -21,9 +21,9 @@ func (w *world) steer(want ralph.Want) {
 }
 
 // once runs f at the first turn that fits, before the turn ends.
-func once(w *world, stage ralph.TaskKind, agent func(ralphtest.Call) []ralph.Fact, f func()) {
+func once(w *world, stage ralph.TaskKind, agent func(enginetest.Call) []ralph.Fact, f func()) {
 	done := false
-	w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+	w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 		if !done && c.Stage == stage {
 			done = true
 			f()
@@ -33,7 +33,7 @@ func once(w *world, stage ralph.TaskKind, agent func(ralphtest.Call) []ralph.Fac
 }
 
 // twice builds in two turns.
-func twice(c ralphtest.Call) []ralph.Fact {
+func twice(c enginetest.Call) []ralph.Fact {
 	if c.Stage == ralph.KindBuild && c.Iteration == 1 {
 		return says(ralph.SignalProgress, "half")
 	}
@@ -44,7 +44,7 @@ func twice(c ralphtest.Call) []ralph.Fact {
 // spec is pending, and the next start goes on with it without planning again.
 func TestStopAndGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
+		w := newWorld(t, enginetest.Settings(), "a.md", "b.md")
 		once(w, ralph.KindBuild, twice, func() { w.steer(ralph.WantStop) })
 		w.want(w.run(), ralph.ReasonInterrupted, "pending pending", 0)
 		w.wantTurns("plan:a.md", "build:a.md/1")
@@ -69,7 +69,7 @@ func TestStopAndGoOn(t *testing.T) {
 // A stop while the commit runs does not release the spec: it would be committed twice.
 func TestStopDuringCommitAndShelve(t *testing.T) {
 	for name, tt := range map[string]struct {
-		agent func(ralphtest.Call) []ralph.Fact
+		agent func(enginetest.Call) []ralph.Fact
 		inbox string
 		at    ralph.Step
 		n     int
@@ -79,7 +79,7 @@ func TestStopDuringCommitAndShelve(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
+				w := newWorld(t, enginetest.Settings(), "a.md", "b.md")
 				w.script.Agent = tt.agent
 				w.script.During = func(_ context.Context, step ralph.Step) {
 					if step.StepName() == tt.at.StepName() {
@@ -95,7 +95,7 @@ func TestStopDuringCommitAndShelve(t *testing.T) {
 // B-057, B-058, B-060: a pause holds at the boundary, for hours, until resumed.
 func TestPauseHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
+		w := newWorld(t, enginetest.Settings(), "a.md")
 		once(w, ralph.KindBuild, twice, func() { w.steer(ralph.WantPause) })
 		ended := make(chan ralph.Reason)
 		go func() { ended <- w.run() }()
@@ -113,7 +113,7 @@ func TestPauseHolds(t *testing.T) {
 // a stop while paused ends the run without another turn.
 func TestStopWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
+		w := newWorld(t, enginetest.Settings(), "a.md")
 		once(w, ralph.KindBuild, twice, func() { w.steer(ralph.WantPause) })
 		ended := make(chan ralph.Reason)
 		go func() { ended <- w.run() }()
@@ -127,8 +127,8 @@ func TestStopWhilePaused(t *testing.T) {
 // B-013, B-025: the question waits for hours, the answer starts the next iteration.
 func TestQuestionAnsweredLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w := newWorld(t, enginetest.Settings(), "a.md")
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Stage == ralph.KindBuild && c.Iteration == 1 {
 				return says(ralph.SignalHuman, "which port?")
 			}
@@ -157,10 +157,10 @@ func TestQuestionAnsweredLater(t *testing.T) {
 // with a timeout the question expires, which approves nothing.
 func TestQuestionExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.InputTimeout = time.Hour
 		w := newWorld(t, c, "a.md")
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Stage == ralph.KindBuild {
 				return says(ralph.SignalHuman, "which port?")
 			}
@@ -174,11 +174,11 @@ func TestQuestionExpires(t *testing.T) {
 }
 
 // planTwo makes the plan have two tasks, one and two.
-func planTwo(build func(ralphtest.Call) []ralph.Fact) func(ralphtest.Call) []ralph.Fact {
-	return func(c ralphtest.Call) []ralph.Fact {
+func planTwo(build func(enginetest.Call) []ralph.Fact) func(enginetest.Call) []ralph.Fact {
+	return func(c enginetest.Call) []ralph.Fact {
 		switch c.Stage {
 		case ralph.KindPlan:
-			return ralphtest.Plans(c.File, "one", "two")
+			return enginetest.Plans(c.File, "one", "two")
 		case ralph.KindBuild:
 			return build(c)
 		}
@@ -190,8 +190,8 @@ func planTwo(build func(ralphtest.Call) []ralph.Fact) func(ralphtest.Call) []ral
 // answer comes in the middle of its turn they still never run at once.
 func TestAnsweredTaskWaitsForItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
-		w.script.Agent = planTwo(func(c ralphtest.Call) []ralph.Fact {
+		w := newWorld(t, enginetest.Settings(), "a.md")
+		w.script.Agent = planTwo(func(c enginetest.Call) []ralph.Fact {
 			switch {
 			case c.Task.Name == "one" && c.Iteration == 1:
 				return says(ralph.SignalHuman, "which?")
@@ -211,7 +211,7 @@ func TestAnsweredTaskWaitsForItsSlot(t *testing.T) {
 }
 
 func limited(until time.Time) []ralph.Fact {
-	f := ralphtest.Fails(ralph.ErrClassLimit)
+	f := enginetest.Fails(ralph.ErrClassLimit)
 	f.Err.ResetAt = until
 	return []ralph.Fact{f}
 }
@@ -220,10 +220,10 @@ func limited(until time.Time) []ralph.Fact {
 // retry and goes on.
 func TestLimitWaitedForHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
+		w := newWorld(t, enginetest.Settings(), "a.md")
 		begin := time.Now()
 		reset := begin.Add(7 * time.Hour).UTC()
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Now.Before(reset) {
 				return limited(reset)
 			}
@@ -244,12 +244,12 @@ func TestLimitWaitedForHours(t *testing.T) {
 // at once; the primary is used again when its limit is over.
 func TestFallbackAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
+		w := newWorld(t, enginetest.Settings(), "a.md")
 		w.script.Took = 0
 		var at []time.Duration
 		var agents []string
 		begin := time.Now()
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Stage != ralph.KindBuild {
 				return willing(c)
 			}
@@ -258,7 +258,7 @@ func TestFallbackAndBack(t *testing.T) {
 			case c.Iteration <= 4:
 				return limited(time.Time{})
 			case c.Iteration == 5:
-				f := ralphtest.Says(ralph.SignalNone, "")
+				f := enginetest.Says(ralph.SignalNone, "")
 				f.Took = 10 * time.Minute // the primary's limit passes
 				return []ralph.Fact{f}
 			}
@@ -293,14 +293,14 @@ func TestStrategies(t *testing.T) {
 	} {
 		t.Run(tt.strategy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := ralphtest.Settings()
+				c := enginetest.Settings()
 				c.Strategy = tt.strategy
 				w := newWorld(t, c, "a.md")
 				w.script.Took = 0
 				begin := time.Now()
-				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+				w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 					if c.Stage == ralph.KindBuild {
-						return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+						return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 					}
 					return willing(c)
 				}
@@ -328,9 +328,9 @@ func TestStrategies(t *testing.T) {
 // driver ends it and has no typed error for that.
 func TestHangingStageEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
-			f := ralphtest.Answers("too late")
+		w := newWorld(t, enginetest.Settings(), "a.md")
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
+			f := enginetest.Answers("too late")
 			f.Took = 10 * time.Hour
 			return []ralph.Fact{f}
 		}
@@ -343,7 +343,7 @@ func TestHangingStageEnds(t *testing.T) {
 // order that two goroutines can take.
 type racing struct {
 	*engine.Local
-	mem *ralphtest.Mem
+	mem *enginetest.Mem
 	run func(func(engine.Host) error)
 }
 
@@ -361,11 +361,11 @@ func (h racing) Record(seq int64, facts ...ralph.Fact) error {
 // they never carry out two steps at the same time.
 func TestReleasedTaskIsNotWorkedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings())
+		w := newWorld(t, enginetest.Settings())
 		w.start()
 		w.record(ralph.JobStarted{Job: "q-1", File: "a.md"}, ralph.PlanStarted{File: "a.md"},
-			ralph.TaskAdded{Task: ralphtest.Task("a.md", "only")}, ralph.TaskStarted{ID: "t-a.md-only"})
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+			ralph.TaskAdded{Task: enginetest.Task("a.md", "only")}, ralph.TaskStarted{ID: "t-a.md-only"})
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Iteration == 1 {
 				return []ralph.Fact{ralph.TurnEnded{Exit: ralph.ExitCrashed}}
 			}
@@ -395,7 +395,7 @@ func TestReleasedTaskIsNotWorkedTwice(t *testing.T) {
 func TestConstruct(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		agent  func(ralphtest.Call) []ralph.Fact
+		agent  func(enginetest.Call) []ralph.Fact
 		reason ralph.Reason
 	}{
 		{"complete", willing, ralph.ReasonComplete},
@@ -403,7 +403,7 @@ func TestConstruct(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := ralphtest.Settings()
+				c := enginetest.Settings()
 				c.Session, c.Only, c.Commit = "construct", "x.md", false
 				w := newWorld(t, c, "a.md")
 				w.script.Agent = tt.agent
@@ -419,7 +419,7 @@ func TestConstruct(t *testing.T) {
 // construct started again gives what failed another try, without a new plan.
 func TestConstructAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.Session, c.Only, c.Commit = "construct", "x.md", false
 		w := newWorld(t, c)
 		w.script.Agent = bad("x.md")
@@ -436,15 +436,15 @@ func TestConstructAgain(t *testing.T) {
 // D-044: an issue VERIFY found is looked into in the next round.
 func TestRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
+		w := newWorld(t, enginetest.Settings(), "a.md")
 		found := false
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			switch {
 			case c.Stage == ralph.KindVerify && !found:
 				found = true
-				return []ralph.Fact{ralphtest.Answers("1 issue"), ralph.IssueAdded{Issue: ralph.Issue{ID: "i-1", Desc: "slow"}}}
+				return []ralph.Fact{enginetest.Answers("1 issue"), ralph.IssueAdded{Issue: ralph.Issue{ID: "i-1", Desc: "slow"}}}
 			case c.Stage == ralph.KindInvestigate:
-				return []ralph.Fact{ralphtest.Answers("1 task"), ralph.IssueRemoved{ID: "i-1"}, ralph.TaskAdded{Task: ralphtest.Task("a.md", "fix")}}
+				return []ralph.Fact{enginetest.Answers("1 task"), ralph.IssueRemoved{ID: "i-1"}, ralph.TaskAdded{Task: enginetest.Task("a.md", "fix")}}
 			}
 			return willing(c)
 		}
@@ -461,10 +461,10 @@ func TestDecomposeOnce(t *testing.T) {
 	}{{"the parts work", "done", ralph.SignalComplete}, {"a part times out too", "failed", ralph.SignalNone}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := ralphtest.Settings()
+				c := enginetest.Settings()
 				c.MaxIterations = 2
 				w := newWorld(t, c, "a.md")
-				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+				w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 					switch c.Stage {
 					case ralph.KindBuild:
 						if c.Task.Parent != "" {
@@ -472,10 +472,10 @@ func TestDecomposeOnce(t *testing.T) {
 						}
 						return says(ralph.SignalNone, "")
 					case ralph.KindDecompose:
-						part := ralphtest.Task("a.md", "part")
+						part := enginetest.Task("a.md", "part")
 						part.Parent = c.Task.Parent
 						return []ralph.Fact{
-							ralphtest.Answers("split"),
+							enginetest.Answers("split"),
 							ralph.TaskAdded{Task: part},
 							ralph.TaskEnded{ID: c.Task.Parent, Status: ralph.TaskSkipped, Why: ralph.Why{Rule: "D-044"}},
 						}
@@ -504,12 +504,12 @@ func TestDecomposeOnce(t *testing.T) {
 // B-095, B-098: free slots are filled before waiting, and a freed one after task.delay.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.Parallel = 3
 		w := newWorld(t, c, "a.md")
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Stage == ralph.KindPlan {
-				return ralphtest.Plans(c.File, "1", "2", "3", "4", "5")
+				return enginetest.Plans(c.File, "1", "2", "3", "4", "5")
 			}
 			return willing(c)
 		}
@@ -528,7 +528,7 @@ func TestSlots(t *testing.T) {
 // have been chosen (architecture 2.11).
 func TestReplayUnderOtherSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md")
+		w := newWorld(t, enginetest.Settings(), "a.md")
 		w.run()
 		other := func(recorded policy.Config) policy.Config {
 			recorded.Agents = []string{"codex", "claude"}

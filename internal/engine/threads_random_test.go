@@ -15,6 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // drawThreads is a random run of threads: moods of agents, of advice and of people.
@@ -37,10 +38,10 @@ type said struct {
 
 func (x drawThreads) world(t *testing.T) *world {
 	w := threadWorld(t, x.Slots, x.Threads...)
-	pick := func(c ralphtest.Call, what string) uint32 {
+	pick := func(c enginetest.Call, what string) uint32 {
 		return x.Moods[dice(c.Task.ID, c.Iteration, what)%uint32(len(x.Moods))]
 	}
-	w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+	w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 		for _, p := range x.People {
 			if c.Task.ID == ralph.TaskID(fmt.Sprintf("t-%d", p.Thread)) && c.Iteration == p.Turn {
 				w.says(c.Task.ID, p.Want)
@@ -57,9 +58,9 @@ func (x drawThreads) world(t *testing.T) *world {
 		}
 		switch pick(c, "turn") % 11 {
 		case 0:
-			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+			return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 		case 1:
-			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassContext)}
+			return []ralph.Fact{enginetest.Fails(ralph.ErrClassContext)}
 		case 2:
 			if pick(c, "limit")%2 == 0 {
 				return limited(c.Now.Add(time.Duration(1+pick(c, "until")%300) * time.Minute))
@@ -75,7 +76,7 @@ func (x drawThreads) world(t *testing.T) *world {
 			return turnOf(func(f *ralph.TurnEnded) { f.Changed = false })(c)
 		case 8:
 			if pick(c, "permanent")%4 == 0 {
-				return []ralph.Fact{ralphtest.Fails(ralph.ErrClassRequest)}
+				return []ralph.Fact{enginetest.Fails(ralph.ErrClassRequest)}
 			}
 		}
 		return turnOf(func(f *ralph.TurnEnded) { f.Usage.Cost, f.Took = 0.1, time.Duration(1+pick(c, "took"))*time.Second })(c)
@@ -156,7 +157,7 @@ func (x drawThreads) play(t *testing.T) error {
 			return err
 		}
 		ends := w.mem.Ends()
-		after, err := ralphtest.Load(w.mem.Lines()[:ends[len(ends)-1]], nil)
+		after, err := enginetest.Load(w.mem.Lines()[:ends[len(ends)-1]], nil)
 		if err != nil {
 			return err
 		}
@@ -309,14 +310,14 @@ func cutAnywhere(t *testing.T, slots int) {
 	for range 1 + slots {
 		x.Threads = append(x.Threads, ralph.NewThread{Prompt: "goal", Limits: ralph.ThreadLimits{Turns: 20}})
 	}
-	agent := func(c ralphtest.Call) []ralph.Fact {
+	agent := func(c enginetest.Call) []ralph.Fact {
 		switch {
 		case c.Stage == ralph.KindReview && c.Iteration < 8:
 			return reviews(c, ralph.ThenContinue, "mend it", 1)
 		case c.Stage == ralph.KindReview:
 			return reviews(c, ralph.ThenStop, "", 1)
 		case c.Iteration == 2:
-			return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+			return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 		case c.Iteration == 3 && len(c.Task.Run.Answers) == 0:
 			return says(ralph.SignalHuman, "which?")
 		case c.Iteration == 4:
@@ -365,7 +366,7 @@ func cutAnywhere(t *testing.T, slots int) {
 			if _, err := w.answering(); !errors.Is(err, died) {
 				t.Fatalf("after fact %d the engine should have died: %v", seq, err)
 			}
-			after, err := ralphtest.Load(w.mem.Lines(), nil)
+			after, err := enginetest.Load(w.mem.Lines(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

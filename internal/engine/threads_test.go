@@ -13,13 +13,13 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/signature"
 )
 
 // threadWorld is a session of threads, in the checkout or in worktrees.
 func threadWorld(t *testing.T, slots int, threads ...ralph.NewThread) *world {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Commit, c.RecoverPrimary = ralph.ModeAuto, false, true
 	c.OnTimeout = "stop"
 	if slots > 0 {
@@ -27,7 +27,7 @@ func threadWorld(t *testing.T, slots int, threads ...ralph.NewThread) *world {
 	}
 	w := newWorld(t, c)
 	if slots > 0 {
-		w.script.Git = ralphtest.NewForest()
+		w.script.Git = enginetest.NewForest()
 	}
 	w.record(ralph.PlanStarted{})
 	for i, n := range threads {
@@ -40,16 +40,16 @@ func threadWorld(t *testing.T, slots int, threads ...ralph.NewThread) *world {
 }
 
 // reviews is the turn of a review that accepts or does not.
-func reviews(c ralphtest.Call, action ralph.ThreadAction, next string, sure float64) []ralph.Fact {
+func reviews(c enginetest.Call, action ralph.ThreadAction, next string, sure float64) []ralph.Fact {
 	return []ralph.Fact{
-		ralphtest.Answers(""),
+		enginetest.Answers(""),
 		ralph.Reviewed{Task: c.Task.ID, Turn: c.Iteration, Action: action, NextInput: next, Reason: "reviewed", Confidence: sure},
 	}
 }
 
 // turn n of an agent that is finished after so many turns.
-func finishes(after int) func(ralphtest.Call) []ralph.Fact {
-	return func(c ralphtest.Call) []ralph.Fact {
+func finishes(after int) func(enginetest.Call) []ralph.Fact {
+	return func(c enginetest.Call) []ralph.Fact {
 		switch {
 		case c.Stage == ralph.KindReview:
 			return reviews(c, ralph.ThenStop, "", 1)
@@ -86,7 +86,7 @@ func (w *world) thread(id ralph.TaskID) *ralph.Task { return w.mem.State().Task(
 func TestThreadGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := threadWorld(t, 0, ralph.NewThread{Prompt: "make the tests pass"})
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			facts := finishes(3)(c)
 			f := facts[0].(ralph.TurnEnded)
 			f.Session = "session-" + string(c.Stage)
@@ -124,16 +124,16 @@ func TestThreadGoesOn(t *testing.T) {
 type threadEnd struct {
 	name   string
 	limits ralph.ThreadLimits
-	agent  func(ralphtest.Call) []ralph.Fact
+	agent  func(enginetest.Call) []ralph.Fact
 	status ralph.TaskStatus
 	stop   string
 	reason ralph.Reason
 	story  string
 }
 
-func turnOf(change func(*ralph.TurnEnded)) func(ralphtest.Call) []ralph.Fact {
-	return func(ralphtest.Call) []ralph.Fact {
-		f := ralphtest.Says(ralph.SignalProgress, "more")
+func turnOf(change func(*ralph.TurnEnded)) func(enginetest.Call) []ralph.Fact {
+	return func(enginetest.Call) []ralph.Fact {
+		f := enginetest.Says(ralph.SignalProgress, "more")
 		change(&f)
 		return []ralph.Fact{f}
 	}
@@ -156,13 +156,13 @@ func threadEnds() []threadEnd {
 		{
 			"E-069 not signed in",
 			ralph.ThreadLimits{},
-			func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Fails(ralph.ErrClassAuth)} },
+			func(enginetest.Call) []ralph.Fact { return []ralph.Fact{enginetest.Fails(ralph.ErrClassAuth)} },
 			ralph.TaskFailed, ralph.StopFailed, ralph.ReasonFailed, "1 stop failed overridden",
 		},
 		{
 			"E-073 the same error",
 			ralph.ThreadLimits{},
-			func(ralphtest.Call) []ralph.Fact { return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)} },
+			func(enginetest.Call) []ralph.Fact { return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)} },
 			ralph.TaskFailed, ralph.StopRepeated, ralph.ReasonFailed, "3 continue, 6 continue, 7 stop repeated_error overridden",
 		},
 		{
@@ -174,8 +174,8 @@ func threadEnds() []threadEnd {
 		{
 			"E-072 a changed plan is progress",
 			ralph.ThreadLimits{Turns: 8},
-			func(c ralphtest.Call) []ralph.Fact {
-				f := ralphtest.Says(ralph.SignalProgress, "more")
+			func(c enginetest.Call) []ralph.Fact {
+				f := enginetest.Says(ralph.SignalProgress, "more")
 				f.Changed, f.Summary.Plan = false, []ralph.PlanStep{{Text: fmt.Sprint(c.Iteration / 2), Status: "pending"}}
 				return []ralph.Fact{f}
 			}, ralph.TaskTimeout, ralph.StopTurns, ralph.ReasonBudget,
@@ -263,7 +263,7 @@ func TestThreadsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := threadWorld(t, 1, ralph.NewThread{Prompt: "a"}, ralph.NewThread{Prompt: "b"}, ralph.NewThread{Prompt: "c"})
 		w.c.TaskDelay, w.script.Config.TaskDelay = 0, 0 // what is looked at is the order
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			facts := finishes(10)(c)
 			f := facts[0].(ralph.TurnEnded)
 			if f.Took = time.Second; c.Task.ID == "t-2" {
@@ -312,7 +312,7 @@ func TestThreadRests(t *testing.T) {
 func TestThreadWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := threadWorld(t, 2, ralph.NewThread{Prompt: "a"}, ralph.NewThread{Prompt: "b"})
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Task.ID == "t-1" && c.Iteration == 2 {
 				w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.WantThread("t-1", ralph.ThreadStop) })
 			}
@@ -331,7 +331,7 @@ func TestThreadWanted(t *testing.T) {
 func TestWhatADecisionKnows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := threadWorld(t, 0, ralph.NewThread{Prompt: "make the tests pass"})
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			facts := finishes(15)(c)
 			f := facts[0].(ralph.TurnEnded)
 			f.Tail, f.Usage = "did more", ralph.Usage{Input: 10, Output: 5, Cost: 0.5, Known: true}
@@ -387,7 +387,7 @@ func TestWhatADecisionKnows(t *testing.T) {
 func TestThreadStaysWithItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := threadWorld(t, 0, ralph.NewThread{Prompt: "goal", Agent: "codex"})
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			if c.Iteration == 2 {
 				return limited(c.Now.Add(2 * time.Hour))
 			}
@@ -435,7 +435,7 @@ func TestThreadsEndWithTheirOwnAgent(t *testing.T) {
 		w := threadWorld(t, 0, ralph.NewThread{Prompt: "first", Agent: "codex"}, ralph.NewThread{Prompt: "second"})
 		w.c.LimitWait = "off"
 		w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.WantThread("t-2", ralph.ThreadPause) })
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact { return limited(c.Now.Add(2 * time.Hour)) }
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact { return limited(c.Now.Add(2 * time.Hour)) }
 		if reason := w.run(); reason != ralph.ReasonLimited || !strings.Contains(w.mem.State().Session.Detail, "codex until") {
 			t.Errorf("it ended with %s: %s", reason, w.mem.State().Session.Detail)
 		}
@@ -451,7 +451,7 @@ func TestThreadWaitsForItsOwnAgent(t *testing.T) {
 				w := threadWorld(t, slots, ralph.NewThread{Prompt: "first", Agent: "codex"}, ralph.NewThread{Prompt: "second"})
 				began := w.mem.Events()[0].At
 				var again time.Duration
-				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+				w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 					switch {
 					case c.Task.ID == "t-1" && c.Iteration == 1:
 						return limited(c.Now.Add(2 * time.Hour))
@@ -496,7 +496,7 @@ func TestThreadOfItsOwnAgentBesideTasks(t *testing.T) {
 	for _, session := range []string{"autopilot", "agent"} {
 		t.Run(session, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := ralphtest.Settings()
+				c := enginetest.Settings()
 				c.Session, c.Commit, c.OnTimeout = session, false, "stop"
 				w := newWorld(t, c)
 				thread := func() {
@@ -511,7 +511,7 @@ func TestThreadOfItsOwnAgentBesideTasks(t *testing.T) {
 					thread()
 				}
 				begun := session != "agent"
-				w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+				w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 					if c.Stage == ralph.KindBuild && !begun {
 						begun = true
 						thread()
@@ -539,7 +539,7 @@ func TestThreadOfItsOwnAgentBesideTasks(t *testing.T) {
 func TestPausedThreadHoldsNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := threadWorld(t, 1, ralph.NewThread{Prompt: "first"}, ralph.NewThread{Prompt: "second"})
-		w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+		w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 			switch {
 			case c.Task.ID == "t-1" && c.Iteration == 1:
 				w.command(func(s *ralph.State) ([]ralph.Fact, error) { return s.WantThread("t-1", ralph.ThreadPause) })

@@ -15,7 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // lossy is a host that loses the loop of a task: the state says that somebody works on it,
@@ -45,7 +45,7 @@ func (h *lossy) Go(work func(engine.Host) error) {
 // once, names the task, and goes on to listen: a stop at once and a new start mend it.
 func TestLostLoopIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ralphtest.Settings(), "a.md", "b.md")
+		w := newWorld(t, enginetest.Settings(), "a.md", "b.md")
 		w.start()
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Hour)
@@ -131,7 +131,7 @@ type edit struct {
 }
 
 func drawEdits(rt *rapid.T) edits {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	if rapid.Bool().Draw(rt, "autopilot") {
 		c.Session, c.Isolated, c.Commit = "autopilot", true, false
 	}
@@ -198,7 +198,7 @@ func (a edit) file(s *ralph.State) []ralph.Fact {
 		}
 	}
 	if a.What == "add" && s.Plan.File != "" {
-		t := ralphtest.Task(s.Plan.File, fmt.Sprintf("new-%d", s.Seq))
+		t := enginetest.Task(s.Plan.File, fmt.Sprintf("new-%d", s.Seq))
 		t.Status = statuses[a.M%len(statuses)]
 		t, _ = s.AddedByFile(t)
 		return []ralph.Fact{ralph.TaskAdded{Task: t}}
@@ -253,9 +253,9 @@ func (x edits) play(t *testing.T) (problem string) {
 		w = newWorld(t, x.Config, "0.md", "1.md")
 	}
 	w.mode = x.Mode
-	w.script.Agent = func(c ralphtest.Call) []ralph.Fact {
+	w.script.Agent = func(c enginetest.Call) []ralph.Fact {
 		if c.Stage == ralph.KindPlan {
-			return ralphtest.Plans(c.File, "one", "two", "three")
+			return enginetest.Plans(c.File, "one", "two", "three")
 		}
 		if c.Stage == ralph.KindBuild {
 			switch x.Moods[(c.Iteration+len(c.Task.ID)+int(c.Task.ID[len(c.Task.ID)-1]))%len(x.Moods)] {
@@ -264,7 +264,7 @@ func (x edits) play(t *testing.T) (problem string) {
 			case 1:
 				return says(ralph.SignalBlocked, "no key")
 			case 2:
-				return []ralph.Fact{ralphtest.Fails(ralph.ErrClassServer)}
+				return []ralph.Fact{enginetest.Fails(ralph.ErrClassServer)}
 			}
 		}
 		return willing(c)

@@ -14,7 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/demo/hub"
 	"github.com/ralph-loop/ralph/internal/policy/breaker"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/tracker"
 	"github.com/ralph-loop/ralph/internal/tracker/github"
@@ -37,7 +37,7 @@ func newProposal(t *testing.T) *proposal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.journal = ralphtest.NewMem(func() time.Time { return x.at })
+	x.journal = enginetest.NewMem(func() time.Time { return x.at })
 	x.Watcher = &Watcher{
 		Journal: x.journal, Client: client, Repo: "o/r", Root: t.TempDir(), Redact: redact.New(nil, nil),
 		Breaker: breaker.Config{Failures: 3, Window: time.Minute, Reset: time.Minute, Successes: 2},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy/breaker"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/internal/tracker"
 	"github.com/ralph-loop/ralph/internal/tracker/github"
@@ -20,14 +20,14 @@ import (
 type stand struct {
 	*Watcher
 	hub     *trackertest.Server
-	journal *ralphtest.Mem
+	journal *enginetest.Mem
 	at      time.Time
 }
 
 func newStand(t *testing.T) *stand {
 	t.Helper()
 	x := &stand{hub: trackertest.Start(t, ralph.GitHub), at: time.Now()}
-	x.journal = ralphtest.NewMem(func() time.Time { return x.at })
+	x.journal = enginetest.NewMem(func() time.Time { return x.at })
 	client, err := github.New(tracker.Access{URL: x.hub.URL, Token: "token", Project: "o/r"})
 	if err != nil {
 		t.Fatal(err)

@@ -15,15 +15,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // stage is a repository in memory whose engine asks a hook before every step.
 type stage struct {
 	t      *testing.T
 	c      policy.Config
-	mem    *ralphtest.Mem
-	script *ralphtest.Script
+	mem    *enginetest.Mem
+	script *enginetest.Script
 	says   func(hook string, call int) int // the exit code of a hook; calls count from 1
 	calls  int
 	stops  int
@@ -32,26 +32,26 @@ type stage struct {
 var errEndless = errors.New("the journal grows without end")
 
 func newStage(t *testing.T, mode string, isolated bool) *stage {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Isolated, c.Commit = mode, isolated, mode == "agent"
 	if isolated {
 		c.Parallel = 2
 	}
-	x := &stage{t: t, c: c, mem: ralphtest.NewMem(nil)}
-	x.script = &ralphtest.Script{Config: c, Repo: &ralphtest.Repo{}, Took: time.Second, Agent: func(call ralphtest.Call) []ralph.Fact {
+	x := &stage{t: t, c: c, mem: enginetest.NewMem(nil)}
+	x.script = &enginetest.Script{Config: c, Repo: &enginetest.Repo{}, Took: time.Second, Agent: func(call enginetest.Call) []ralph.Fact {
 		switch call.Stage {
 		case ralph.KindPlan:
-			return ralphtest.Plans(call.File, "one", "two")
+			return enginetest.Plans(call.File, "one", "two")
 		case ralph.KindBuild, ralph.KindResolve:
-			return []ralph.Fact{ralphtest.Says(ralph.SignalComplete, "")}
+			return []ralph.Fact{enginetest.Says(ralph.SignalComplete, "")}
 		}
-		return []ralph.Fact{ralphtest.Answers("nothing to add")}
+		return []ralph.Fact{enginetest.Answers("nothing to add")}
 	}}
 	if isolated {
-		x.script.Git = ralphtest.NewForest()
+		x.script.Git = enginetest.NewForest()
 	}
 	if mode == "autopilot" {
-		x.record(ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: ralphtest.Task("a.md", "one")}, ralph.TaskAdded{Task: ralphtest.Task("a.md", "two")})
+		x.record(ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: enginetest.Task("a.md", "one")}, ralph.TaskAdded{Task: enginetest.Task("a.md", "two")})
 	} else {
 		x.record(ralph.SpecAdded{Spec: ralph.Spec{ID: "q-1", File: "a.md", Status: ralph.SpecPending}})
 	}

@@ -11,14 +11,14 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // B-046: the task that is next is the first of those that are ready, in each mode and with anything that a
 // person has said.
 func TestBestIsTheFirstThatIsReady(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.Isolated = rapid.Bool().Draw(rt, "isolated")
 		c.Session = rapid.SampledFrom([]string{"autopilot", ralph.ModeAuto}).Draw(rt, "session")
 		b := newBoard(t, c)
@@ -63,7 +63,7 @@ func TestBestIsTheFirstThatIsReady(t *testing.T) {
 func TestMergeQueueIsTheFirstThatCame(t *testing.T) {
 	states := []ralph.MergeState{ralph.MergeWaiting, ralph.MergeConflict, ralph.MergeRed, ralph.MergeMerged}
 	rapid.Check(t, func(rt *rapid.T) {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.Batch = rapid.IntRange(0, 4).Draw(rt, "batch")
 		var s ralph.State
 		taken := map[ralph.TaskID]bool{}
@@ -115,7 +115,7 @@ func drawTask(rt *rapid.T, i int) ralph.Task {
 // Issue 17.4: a decision looks at what is at work or is next, and at nothing else: not at the
 // thousands that are done, not at those that wait for the merge under way, and not at those behind the first.
 func TestDecisionsLookAtFew(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Isolated, c.Parallel, c.TaskDelay = "autopilot", true, 4, 0
 	const done, waiting = 50, 50
 	for name, at := range map[string]int{"a slot is free": 3, "all slots are taken": 4} {

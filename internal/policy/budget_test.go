@@ -11,7 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // used is a turn that used so much.
@@ -53,7 +53,7 @@ func TestBudgets(t *testing.T) {
 		for _, what := range []string{"tokens", "cost", "time", "iterations"} {
 			t.Run(scope+" "+what, func(t *testing.T) {
 				t.Parallel()
-				c := ralphtest.Settings()
+				c := enginetest.Settings()
 				c.TaskTimeout, c.MaxIterations = 0, 1000
 				inScope(&c, scope, limitOf(what))
 				b := building(t, c)
@@ -116,7 +116,7 @@ func (b *board) over(scope, what string) {
 // also when the iterations are used up in the same turn.
 func TestCauseOfTheEnd(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Budget = policy.Budget{Tokens: 1, Iterations: 1}
 	b := building(t, c)
 	b.turn(used(5, 0, 0))
@@ -130,7 +130,7 @@ func TestCauseOfTheEnd(t *testing.T) {
 // the causes in document A's words.
 func TestCauses(t *testing.T) {
 	t.Parallel()
-	b := newBoard(t, ralphtest.Settings())
+	b := newBoard(t, enginetest.Settings())
 	for stop, want := range map[policy.Stop]string{
 		{Reason: ralph.ReasonComplete}: "all_done", {Reason: ralph.ReasonEmpty}: "no_tasks", {Reason: ralph.ReasonFailed}: "failed",
 		{Reason: ralph.ReasonFailed, Cause: "no_tasks"}: "no_tasks", {Reason: ralph.ReasonMaxSpecs}: "max_specs", {Reason: ralph.ReasonMaxCost}: "max_cost",
@@ -153,7 +153,7 @@ func TestCauses(t *testing.T) {
 func TestUnknownCostIsOver(t *testing.T) {
 	t.Parallel()
 	for _, scope := range []string{"session", "spec", "task"} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		inScope(&c, scope, policy.Budget{Cost: 100})
 		b := building(t, c)
 		b.turn(ralph.TurnEnded{Changed: true})
@@ -164,7 +164,7 @@ func TestUnknownCostIsOver(t *testing.T) {
 		}
 		b.want(want, "X-60")
 	}
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.SpecBudget.Cost = 1
 	b := stageOn(t, c, ralph.KindPlan)
 	b.turn(used(0, 1.5, 0))
@@ -177,7 +177,7 @@ func TestUnknownCostIsOver(t *testing.T) {
 func TestTimeOfTheSessionCutsATurn(t *testing.T) {
 	t.Parallel()
 	for _, scope := range []string{"session", "spec", "task"} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		inScope(&c, scope, policy.Budget{Time: 10 * time.Minute})
 		b := building(t, c)
 		turn := b.want("turn 1 claude", "D-044").(ralph.Turn)
@@ -192,7 +192,7 @@ func TestTimeOfTheSessionCutsATurn(t *testing.T) {
 		}
 		b.want(want, "X-60")
 	}
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Budget.Time = 10 * time.Minute
 	b := building(t, c)
 	b.now = b.now.Add(time.Hour)
@@ -212,7 +212,7 @@ func TestTimeOfTheSessionCutsATurn(t *testing.T) {
 // all to no time or to time without end.
 func TestTaskBudgetIsNoStages(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.TaskBudget = policy.Budget{Time: time.Minute, Cost: 0.5}
 	b := stageOn(t, c, ralph.KindVerify)
 	b.turn(ralph.TurnEnded{Exit: ralph.ExitFailed, Took: time.Minute + time.Second, Usage: ralph.Usage{Cost: 1, Known: true}})
@@ -227,7 +227,7 @@ func TestTaskBudgetIsNoStages(t *testing.T) {
 // while they are.
 func TestSpecOverBudget(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.SpecBudget.Iterations = 1
 	for _, kind := range []ralph.TaskKind{ralph.KindPlan, ralph.KindDecompose, ralph.KindVerify, ralph.KindInvestigate} {
 		b := stageOn(t, c, kind)
@@ -271,7 +271,7 @@ func TestReservation(t *testing.T) {
 		{"no limit", policy.Budget{}, 8},
 	} {
 		for _, scope := range []string{"session", "spec"} {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			c.Parallel = 8
 			inScope(&c, scope, tt.limit)
 			var more []ralph.Task
@@ -316,7 +316,7 @@ func TestMaxCostOfATurn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		dollars := func(name string) float64 { return float64(rapid.IntRange(0, 500).Draw(rt, name)) / 100 }
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.MaxCost, c.Budget.Cost, c.SpecBudget.Cost, c.TaskBudget.Cost = dollars("max"), dollars("session"), dollars("spec"), dollars("task")
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive})
 		b.turn(used(1, dollars("used"), 0))
@@ -348,7 +348,7 @@ func TestMaxCostOfATurn(t *testing.T) {
 // and a new attempt have their own.
 func TestWarnedOnce(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.MaxCost = 10
 	b := building(t, c)
 	b.turn(used(0, 9, 0))
@@ -371,7 +371,7 @@ func TestWarnedOnce(t *testing.T) {
 func TestTimePassesWithoutAFact(t *testing.T) {
 	t.Parallel()
 	for _, scope := range []string{"session", "spec"} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		inScope(&c, scope, policy.Budget{Time: 10 * time.Minute})
 		c.Parallel = 2
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})

@@ -6,12 +6,12 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // continuing are settings under which a task goes on in its agent's own session.
 func continuing() policy.Config {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Continue, c.ContextWarn, c.ContextCompact, c.ContextKill = true, 0.70, 0.85, 0.95
 	return c
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // explained is one row of `ralph why`: the first task is asked about.
@@ -262,7 +262,7 @@ func TestExplainIsWhatHappens(t *testing.T) {
 // In place there are no slots to wait for by number: one is at work, or none.
 func TestExplainInPlace(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
+	b := building(t, enginetest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 	x := policy.Explain(&b.s, "t-2", b.c, b.now)
 	if !x.Ready || x.Rank != 1 || x.Words != "it is ready, number 1 in the order, and waits for a free slot: all 1 are busy" {
 		t.Errorf("%+v", x)
@@ -281,7 +281,7 @@ func TestExplainControl(t *testing.T) {
 		}
 	}
 	two := ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}
-	b := building(t, ralphtest.Settings(), two)
+	b := building(t, enginetest.Settings(), two)
 	b.turn(failure(ralph.ErrClassServer))
 	why(b, "t-1", "the next try after: server: boom, until 10:00:02")
 	b.want("wait", "X-31")
@@ -290,11 +290,11 @@ func TestExplainControl(t *testing.T) {
 	why(b, "t-1", "paused: lunch")
 	why(b, "t-2", "`[[resume]]`: paused (lunch)", "a free slot: all 1 are busy")
 
-	b = building(t, ralphtest.Settings())
+	b = building(t, enginetest.Settings())
 	b.hit("claude", time.Time{})
 	why(b, "t-1", "claude is at its limit (1): rate_limit: 429, until 10:00:05")
 
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Parallel, c.Budget.Cost = 2, 2.5
 	b = building(t, c, two)
 	b.turn(used(1, 1, 0))
@@ -305,7 +305,7 @@ func TestExplainControl(t *testing.T) {
 	b.turn(used(1, 2, 0))
 	why(b, "t-2", "the next start: the session ends, $3.00 spent, the limit is $2.50")
 
-	c = ralphtest.Settings()
+	c = enginetest.Settings()
 	c.SpecBudget.Cost = 1
 	b = building(t, c, two)
 	b.turn(used(1, 2, 0))

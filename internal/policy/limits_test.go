@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // hit ends a turn of the board's task at a limit, and returns the fact of it.
@@ -32,7 +32,7 @@ func (b *board) begin(id ralph.TaskID, agent string) {
 // turns to another agent; the fact says which hit it is and until when.
 func TestLimitFacts(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	for try, want := range []int64{5000, 15000, 45000, 0} {
 		f := b.hit("claude", time.Time{})
 		wait := 5 * time.Second
@@ -52,7 +52,7 @@ func TestLimitFacts(t *testing.T) {
 // a good turn ends the row of its agent, and no other does.
 func TestLimitCounterIsItsAgents(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.hit("claude", time.Time{})
 	b.now = b.now.Add(time.Minute)
 	b.hit("codex", time.Time{})
@@ -76,7 +76,7 @@ func TestLimitCounterIsItsAgents(t *testing.T) {
 // minutes: it may last for hours. A release does not begin the counter anew.
 func TestLimitWithoutEnd(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Agents = c.Agents[:1]
 	b := building(t, c)
 	var waits []time.Duration
@@ -114,7 +114,7 @@ func TestResetTime(t *testing.T) {
 		{5 * time.Hour, 5 * time.Hour, true},
 		{-time.Minute, 5 * time.Second, false},
 	} {
-		b := building(t, ralphtest.Settings())
+		b := building(t, enginetest.Settings())
 		if f := b.hit("claude", b.now.Add(tt.reset)); f.Until.Sub(b.now) != tt.wait || f.Hard != tt.hard || (f.BackoffMS == 0) != tt.hard {
 			t.Errorf("reset in %s: %+v", tt.reset, f)
 		}
@@ -130,7 +130,7 @@ func TestWhatIsALimit(t *testing.T) {
 		ralph.ErrClassRequest: false, ralph.ErrClassContext: false, ralph.ErrClassRefusal: false, ralph.ErrClassBudget: false, ralph.ErrClassSpawn: false,
 	} {
 		for _, strategy := range []string{"retry", "skip", "abort"} {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			c.Strategy = strategy
 			b := building(t, c)
 			b.turn(failure(class))
@@ -149,7 +149,7 @@ func TestWhatIsALimit(t *testing.T) {
 func TestLimitIsShared(t *testing.T) {
 	t.Parallel()
 	two := ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive}
-	b := building(t, ralphtest.Settings(), two)
+	b := building(t, enginetest.Settings(), two)
 	b.hit("claude", time.Time{})
 	b.task = "t-2"
 	b.wait(5*time.Second, "X-33")
@@ -170,7 +170,7 @@ func TestLimitIsShared(t *testing.T) {
 func TestLateLimit(t *testing.T) {
 	t.Parallel()
 	two := ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive}
-	b := building(t, ralphtest.Settings(), two)
+	b := building(t, enginetest.Settings(), two)
 	reset := b.now.Add(time.Hour)
 	b.hit("claude", reset)
 	b.task = "t-2"
@@ -190,7 +190,7 @@ func TestLateLimit(t *testing.T) {
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	more := []ralph.Task{{ID: "t-2", Name: "two", Status: ralph.TaskActive}, {ID: "t-3", Name: "three", Status: ralph.TaskActive}}
-	b := building(t, ralphtest.Settings(), more...)
+	b := building(t, enginetest.Settings(), more...)
 	b.hit("claude", time.Time{})
 	b.now = b.now.Add(5 * time.Second)
 	b.want("turn 2 claude", "X-33")
@@ -217,7 +217,7 @@ func TestProbeEnds(t *testing.T) {
 		{"good", ralph.TurnEnded{Changed: true}, "turn 1 claude"},
 	} {
 		more := []ralph.Task{{ID: "t-2", Name: "two", Status: ralph.TaskActive}, {ID: "t-3", Name: "three", Status: ralph.TaskActive}}
-		b := building(t, ralphtest.Settings(), more...)
+		b := building(t, enginetest.Settings(), more...)
 		b.hit("claude", time.Time{})
 		b.now = b.now.Add(5 * time.Second)
 		b.begin("t-1", "claude")
@@ -236,7 +236,7 @@ func TestProbeEnds(t *testing.T) {
 // and are dated by the clock as it was.
 func TestLimitAndClockBack(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive})
+	b := building(t, enginetest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive})
 	b.hit("claude", b.now.Add(time.Hour))
 	b.now = b.now.Add(-3 * time.Hour)
 	b.add(ralph.AgentSwitched{Task: "t-1", From: "codex", To: "claude"})
@@ -257,7 +257,7 @@ func TestLimitAndClockBack(t *testing.T) {
 func TestChain(t *testing.T) {
 	t.Parallel()
 	for _, chain := range [][]string{{"claude", "codex"}, {"codex", "claude"}, {"gemini", "codex", "claude"}} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.Agents = chain
 		b := building(t, c)
 		for n, agent := range chain {
@@ -285,7 +285,7 @@ func TestAllAgentsLimited(t *testing.T) {
 	for wait, want := range map[string]string{
 		"": "agents.limited, control", "auto": "agents.limited, control", "ask": "agents.limited, control", "off": "job.ended pending",
 	} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.LimitWait = wait
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 		b.hit("codex", b.now.Add(2*time.Hour))
@@ -343,7 +343,7 @@ func (b *board) allLimitedIn(wait string, m policy.Move) {
 func TestPersonWhileAllLimited(t *testing.T) {
 	t.Parallel()
 	limited := func() *board {
-		b := building(t, ralphtest.Settings())
+		b := building(t, enginetest.Settings())
 		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending})
 		for _, agent := range b.c.Agents {
 			b.add(ralph.AgentLimited{Agent: agent, Since: b.now, Until: b.now.Add(time.Hour), Hard: true})
@@ -377,7 +377,7 @@ func TestPersonWhileAllLimited(t *testing.T) {
 // the primary is free; and go back only when the fallback is limited itself.
 func TestStayOnFallback(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.RecoverPrimary = false
 	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 	b.hit("claude", b.now.Add(time.Hour))
@@ -395,7 +395,7 @@ func TestStayOnFallback(t *testing.T) {
 func TestStageMeetsLimit(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []ralph.TaskKind{ralph.KindPlan, ralph.KindInvestigate, ralph.KindVerify, ralph.KindDecompose} {
-		b := stageOn(t, ralphtest.Settings(), kind)
+		b := stageOn(t, enginetest.Settings(), kind)
 		b.hit("claude", time.Time{})
 		b.wait(5*time.Second, "X-33")
 		b.want("turn 2 claude", "D-044")
@@ -412,7 +412,7 @@ func TestStageMeetsLimit(t *testing.T) {
 // its limit another agent is asked, which has no such session (D-077, X-37).
 func TestReaskOfAnotherAgent(t *testing.T) {
 	t.Parallel()
-	b := stageOn(t, ralphtest.Settings(), ralph.KindVerify)
+	b := stageOn(t, enginetest.Settings(), ralph.KindVerify)
 	b.turn(ralph.TurnEnded{Mismatch: "not an object", Session: "own"})
 	b.add(ralph.AgentLimited{Agent: "claude", Since: b.now, Until: b.now.Add(time.Hour), Hard: true})
 	if turn := b.want("turn 2 codex", "D-077").(ralph.Turn); turn.Resume != "" || turn.Feedback != "not an object" {
@@ -424,7 +424,7 @@ func TestReaskOfAnotherAgent(t *testing.T) {
 // one turn alone is the first to do so.
 func TestResumeTriesAlone(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive})
+	b := building(t, enginetest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskActive})
 	for _, agent := range b.c.Agents {
 		b.add(ralph.AgentLimited{Agent: agent, Since: b.now, Until: b.now.Add(time.Hour), Hard: true})
 	}
@@ -443,7 +443,7 @@ func TestResumeTriesAlone(t *testing.T) {
 func TestRecoveryComesBeforeTheNextTask(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{true, false} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.RecoverPrimary = recover
 		b := building(t, c)
 		b.add(ralph.TaskAdded{Task: ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}})

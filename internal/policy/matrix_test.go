@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // B-022 to B-029, every row of the completion matrix, with the claim before the
@@ -90,7 +90,7 @@ func TestNextCompletion(t *testing.T) {
 		{"B-055 progress", ralph.SignalProgress, "none", false, "turn 2 claude", "B-026"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := building(t, ralphtest.Settings())
+			b := building(t, enginetest.Settings())
 			if tt.last {
 				b.c.MaxIterations = 1
 			}
@@ -105,7 +105,7 @@ func TestNextCompletion(t *testing.T) {
 
 // B-028, B-029, B-018: the time of a task, which waits do not use up.
 func TestNextTime(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.turn(ralph.TurnEnded{Took: 29 * time.Minute, Changed: true})
 	b.now = b.now.Add(100 * time.Hour)
 	step := b.want("turn 2 claude", "B-026")
@@ -134,7 +134,7 @@ func TestNextExit(t *testing.T) {
 	} {
 		for _, signal := range signals {
 			t.Run(fmt.Sprintf("%s, signal %q", tt.name, signal), func(t *testing.T) {
-				b := building(t, ralphtest.Settings())
+				b := building(t, enginetest.Settings())
 				f := tt.f
 				f.Signal.Kind = signal
 				b.turn(f)
@@ -150,7 +150,7 @@ func TestNextExit(t *testing.T) {
 // B-069 to B-072: exit 0 leaves it to the completion matrix, but an error that the
 // driver reports beside exit 0 is an error.
 func TestNextExitZeroWithError(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalComplete}, Err: &ralph.AgentError{Class: ralph.ErrClassServer}})
 	b.want("wait", "X-31")
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // heldAt is a board whose only task, t-1, is done and waits at a gate of one cause.
@@ -326,7 +326,7 @@ func TestBaseMovedNoMore(t *testing.T) {
 // agentLand is a board of agent mode with worktrees whose spec is at its landing:
 // t-1 is merged as c1.
 func agentLand(t *testing.T) *board {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Isolated, c.Parallel, c.ConflictRetries, c.Resolver = true, 2, 3, "agent"
 	b := building(t, c)
 	b.add(ralph.TaskEnded{ID: "prepare:q-1", Status: ralph.TaskDone},
@@ -431,7 +431,7 @@ func TestAgentStopsOnMovedBase(t *testing.T) {
 // In place nothing of this is asked: a commit is the end (D-046, D-048).
 func TestLandInPlace(t *testing.T) {
 	t.Parallel()
-	b := stageOn(t, ralphtest.Settings(), ralph.KindLand)
+	b := stageOn(t, enginetest.Settings(), ralph.KindLand)
 	b.want("commit", "D-046")
 	b.add(ralph.Committed{Task: b.task, Commit: "c1"})
 	b.end(ralph.TaskDone, "D-048")

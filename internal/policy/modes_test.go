@@ -9,7 +9,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // mode switches the board's mode as a person does.
@@ -35,7 +35,7 @@ func TestFirstErrorEnds(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []ralph.Autonomy{ralph.Manual, ralph.Stepwise} {
 		for name, f := range ways() {
-			for _, c := range []policy.Config{ralphtest.Settings(), parallelSettings()} {
+			for _, c := range []policy.Config{enginetest.Settings(), parallelSettings()} {
 				b := building(t, c)
 				b.mode(mode)
 				if c.Isolated {
@@ -88,7 +88,7 @@ func TestFailedStageEnds(t *testing.T) {
 		if name == "a full context" || name == "a timeout" {
 			f.Exit = ralph.ExitFailed
 		}
-		b := stageOn(t, ralphtest.Settings(), ralph.KindPlan)
+		b := stageOn(t, enginetest.Settings(), ralph.KindPlan)
 		b.mode(ralph.Manual)
 		b.turn(f)
 		step, why := policy.Next(&b.s, b.task, b.c, b.now)
@@ -107,7 +107,7 @@ func TestFailedStageEnds(t *testing.T) {
 // Red checks, a task left out and a question are no errors: the run goes on.
 func TestWhatIsNoError(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
+	b := building(t, enginetest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 	b.mode(ralph.Manual)
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalComplete}, Changed: true})
 	b.add(ralph.ChecksRan{Task: "t-1"})
@@ -122,7 +122,7 @@ func TestWhatIsNoError(t *testing.T) {
 // when a fallback was at work; a worktree that cannot be made ready is an error.
 func TestManualIsPlain(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.TaskDelay = time.Hour
 	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
@@ -149,27 +149,27 @@ func TestManualIsPlain(t *testing.T) {
 // failure from before the switch does not.
 func TestSwitchOverAnError(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.mode(ralph.Manual)
 	b.turn(failure(ralph.ErrClassServer))
 	b.mode(ralph.Autopilot)
 	b.wait(2*time.Second, "X-31")
 	b.want("turn 2 claude", "X-31")
 
-	b = building(t, ralphtest.Settings())
+	b = building(t, enginetest.Settings())
 	b.turn(failure(ralph.ErrClassServer))
 	b.now = b.now.Add(time.Second)
 	b.want("wait", "X-31")
 	b.mode(ralph.Manual)
 	b.want("finish failed", "X-39")
 
-	b = building(t, ralphtest.Settings())
+	b = building(t, enginetest.Settings())
 	b.mode(ralph.Manual)
 	b.turn(limit("claude"))
 	b.mode(ralph.Autopilot)
 	b.want("turn 2 codex", "X-36") // manual's limit is a hard one: there was no second try
 
-	b = building(t, ralphtest.Settings())
+	b = building(t, enginetest.Settings())
 	b.add(spec("b", ralph.SpecPending), ralph.JobEnded{Status: ralph.SpecFailed})
 	b.mode(ralph.Manual)
 	b.schedule("plan.started, job.started b resume=false")
@@ -203,7 +203,7 @@ func TestAbortStrategy(t *testing.T) {
 // starts before. A second gate is not put up; another mode takes it back.
 func TestStepGates(t *testing.T) {
 	t.Parallel()
-	for _, c := range []policy.Config{ralphtest.Settings(), parallelSettings()} {
+	for _, c := range []policy.Config{enginetest.Settings(), parallelSettings()} {
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Notes: "as told", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
 		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
 		b.mode(ralph.Stepwise)
@@ -234,7 +234,7 @@ func TestStepGates(t *testing.T) {
 func TestStepGateAndPeople(t *testing.T) {
 	t.Parallel()
 	ask := func() *board {
-		b := building(t, ralphtest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
+		b := building(t, enginetest.Settings(), ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
 		b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
 		b.mode(ralph.Stepwise)
 		b.rest()
@@ -285,7 +285,7 @@ func TestStartGate(t *testing.T) {
 		"construct": "ralph construct wants to start on a.md",
 	} {
 		for _, mode := range ralph.Autonomies() {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			c.Session, c.ApproveStart = session, true
 			if session == "construct" {
 				c.Only = "a.md"
@@ -317,7 +317,7 @@ func TestStartGate(t *testing.T) {
 			b.schedule("asked")
 		}
 	}
-	b := newBoard(t, ralphtest.Settings())
+	b := newBoard(t, enginetest.Settings())
 	b.add(spec("a", ralph.SpecPending))
 	b.schedule("plan.started, job.started a resume=false")
 }
@@ -326,7 +326,7 @@ func TestStartGate(t *testing.T) {
 // place; the stages of the spec need nobody.
 func TestSemiInPlace(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Only, c.Commit = "construct", "a.md", false
 	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 	b.mode(ralph.Semi)
@@ -396,7 +396,7 @@ func TestEndDuringABackoff(t *testing.T) {
 func TestLimitOfAStageEndsOneWay(t *testing.T) {
 	t.Parallel()
 	for _, later := range []time.Duration{0, time.Hour} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.MaxLimitRetries = 0
 		b := building(t, c)
 		b.mode(ralph.Stepwise)
@@ -414,7 +414,7 @@ func TestLimitOfAStageEndsOneWay(t *testing.T) {
 // is given back at once, and nothing is tried again.
 func TestCapOfABudget(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Budget.Cost = 0.15
 	b := building(t, c)
 	turn := b.want("turn 1 claude", "D-044").(ralph.Turn)
@@ -441,7 +441,7 @@ func TestBudgetIsNoError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			c.MaxCost = 0.5
 			b := building(t, c)
 			f.Usage = ralph.Usage{Cost: 0.6, Known: true}

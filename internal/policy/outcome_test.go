@@ -8,23 +8,23 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // history is a session with a task in its turn, recorded with the settings c.
-func history(t *testing.T, c policy.Config) (*ralphtest.Mem, ralph.StepStarted) {
+func history(t *testing.T, c policy.Config) (*enginetest.Mem, ralph.StepStarted) {
 	t.Helper()
 	raw, err := c.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := ralphtest.NewMem(nil)
+	m := enginetest.NewMem(nil)
 	write(t, m, 0, ralph.SessionStarted{ID: "s-1", Mode: "agent", Config: raw, Auto: ralph.Autopilot}, ralph.JobStarted{Job: "q-1", File: "a.md"},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "One", Status: ralph.TaskPending}}, ralph.TaskStarted{ID: "t-1"})
 	return m, ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild, Agent: c.Agents[0], Iteration: 1}}
 }
 
-func write(t *testing.T, m *ralphtest.Mem, receipt int64, facts ...ralph.Fact) {
+func write(t *testing.T, m *enginetest.Mem, receipt int64, facts ...ralph.Fact) {
 	t.Helper()
 	if err := m.Answer(t.Context(), "engine", receipt, func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func write(t *testing.T, m *ralphtest.Mem, receipt int64, facts ...ralph.Fact) {
 // What follows from a turn is written with its outcome, and decided again by a replay; what a
 // journal says of it that does not follow is found.
 func TestReplayOfWhatFollows(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.StuckThreshold = 1 // so that the first turn without a change is said to be stuck
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	idle := ralph.TurnEnded{Task: "t-1", Stage: ralph.KindBuild, Agent: c.Agents[0], Iteration: 1, Exit: ralph.ExitOK, Ended: now}
@@ -87,7 +87,7 @@ func TestReplayOfWhatFollows(t *testing.T) {
 
 // An outcome that comes when its task is gone is told, and what it saw of the world is kept.
 func TestLateOutcome(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	m, receipt := history(t, c)
 	receipt.BasedOnSeq = m.State().Seq
 	number := receipt.BasedOnSeq + 1
@@ -107,7 +107,7 @@ func TestLateOutcome(t *testing.T) {
 
 // What becomes of a request that nobody answered is decided again by a replay.
 func TestReplayOfUnanswered(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, onTimeout := range []string{"deny", "stop"} {
 		for name, tt := range map[string]struct {
@@ -151,7 +151,7 @@ func TestReplayOfUnanswered(t *testing.T) {
 
 // An outcome of a step that no task was at is a broken link of the history.
 func TestVerifyOutcomes(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	for name, tt := range map[string]struct {
 		off    int64
 		broken bool

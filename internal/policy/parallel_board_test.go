@@ -8,12 +8,12 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // parallelSettings are those of `ralph autopilot` with three slots.
 func parallelSettings() policy.Config {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Isolated, c.Commit, c.Parallel = "autopilot", true, false, 3
 	c.MaxConsecutive, c.ConflictRetries, c.Resolver, c.NoProgressTurns = 3, 3, "agent", 0
 	return c

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // A paused engine is at rest when every task at work only waits: what a turn led to,
@@ -15,11 +15,11 @@ func TestAtRest(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2025, 1, 20, 10, 0, 0, 0, time.UTC)
 	turn := func(kind ralph.SignalKind) ralph.Fact {
-		f := ralphtest.Says(kind, "")
+		f := enginetest.Says(kind, "")
 		f.Task, f.Exit, f.Agent = "t-1", ralph.ExitOK, "claude"
 		return f
 	}
-	failed := ralphtest.Fails(ralph.ErrClassServer)
+	failed := enginetest.Fails(ralph.ErrClassServer)
 	failed.Task, failed.Agent = "t-1", "claude"
 	for _, tt := range []struct {
 		name  string
@@ -38,7 +38,7 @@ func TestAtRest(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			raw, err := ralphtest.Settings().Encode()
+			raw, err := enginetest.Settings().Encode()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // retries are the facts that were told of the board's task.
@@ -26,7 +26,7 @@ func (b *board) retries() []ralph.Retrying {
 func TestRetriesAreTold(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{2, 3} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.MaxRetries, c.SameErrorTurns = most, 0
 		b := building(t, c)
 		wait := 2 * time.Second
@@ -60,7 +60,7 @@ func TestRetriesAreTold(t *testing.T) {
 // a crash begins a new attempt; the retries in it are told again.
 func TestRetryAfterACrashIsTold(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.turn(failure(ralph.ErrClassServer))
 	b.wait(2*time.Second, "X-31")
 	b.turn(ralph.TurnEnded{Exit: ralph.ExitCrashed})
@@ -76,7 +76,7 @@ func TestRetryAfterACrashIsTold(t *testing.T) {
 // limits in between use up no retry, and a retry none of the limits.
 func TestErrorsAndLimitsInTurn(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.SameErrorTurns = 0
 	b := building(t, c)
 	for n := 1; n <= 2; n++ {
@@ -102,7 +102,7 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 // and its next start waits no longer than what is left.
 func TestPersonDuringABackoff(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.turn(failure(ralph.ErrClassServer))
 	b.person(b.s.Steer(ralph.WantPause, "me"))
 	b.want("wait", "B-058")
@@ -113,7 +113,7 @@ func TestPersonDuringABackoff(t *testing.T) {
 	b.person(b.s.Steer(ralph.WantRun, ""))
 	b.want("turn 2 claude", "X-31")
 
-	b = building(t, ralphtest.Settings())
+	b = building(t, enginetest.Settings())
 	b.turn(failure(ralph.ErrClassServer))
 	b.want("wait", "X-31")
 	b.person(b.s.Steer(ralph.WantStop, "me"))
@@ -132,19 +132,19 @@ func TestPersonDuringABackoff(t *testing.T) {
 // try to make a worktree ready.
 func TestBackoffAndClockBack(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.turn(failure(ralph.ErrClassServer))
 	b.now = b.now.Add(-3 * time.Hour)
 	b.wait(2*time.Second, "X-31")
 	b.want("turn 2 claude", "X-31")
 
-	b = building(t, ralphtest.Settings())
+	b = building(t, enginetest.Settings())
 	b.turn(failure(ralph.ErrClassServer))
 	b.want("wait", "X-31")
 	b.now = b.now.Add(-3 * time.Hour)
 	b.want("turn 2 claude", "X-31")
 
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.TaskDelay = time.Second
 	b = building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone})
@@ -163,7 +163,7 @@ func TestBackoffAndClockBack(t *testing.T) {
 // errors.rate_limit_base, each with its own base.
 func TestTwoBases(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.RetryBase, c.LimitBase = 7*time.Second, 11*time.Second
 	b := building(t, c)
 	b.turn(failure(ralph.ErrClassServer))
@@ -183,7 +183,7 @@ func TestStartFailures(t *testing.T) {
 	t.Parallel()
 	spawn := ralph.TurnEnded{Exit: ralph.ExitSpawn, Err: &ralph.AgentError{Class: ralph.ErrClassSpawn, Message: "no such file"}}
 	for strategy, want := range map[string][2]string{"retry": {"wait", "finish failed"}, "skip": {"finish skipped", "finish failed"}, "abort": {"finish failed", "finish failed"}} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.Strategy = strategy
 		for n, f := range []ralph.TurnEnded{spawn, failure(ralph.ErrClassRequest)} {
 			b := building(t, c)

@@ -10,7 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 func moveWords(m policy.Move) string {
@@ -70,7 +70,7 @@ func TestFetch(t *testing.T) {
 		{"X-45 what failed gets another try", []ralph.Fact{spec("a", ralph.SpecPending), ralph.PlanStarted{File: "a.md"}, ralph.TaskAdded{Task: task("t-1", func(x *ralph.Task) { x.Status = ralph.TaskFailed })}}, "task.edited, job.started a resume=true"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBoard(t, ralphtest.Settings())
+			b := newBoard(t, enginetest.Settings())
 			b.add(tt.facts...)
 			b.schedule(tt.want)
 		})
@@ -91,7 +91,7 @@ func TestStopWhileWatching(t *testing.T) {
 		{"it does not watch", false, []ralph.Fact{spec("a", ralph.SpecDone)}, "stop interrupted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			c.Watch = tt.watch
 			b := newBoard(t, c)
 			b.add(append(tt.facts, ralph.Control{Want: ralph.WantStop, Cause: "me"})...)
@@ -104,7 +104,7 @@ func TestStopWhileWatching(t *testing.T) {
 
 // D-031: a file queued again after its job ended gets a plan of its own.
 func TestQueuedAgain(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone}, ralph.JobEnded{Status: ralph.SpecDone},
 		ralph.SpecAdded{Spec: ralph.Spec{ID: "q-2", File: "a.md", Status: ralph.SpecPending}})
 	b.schedule("plan.started, job.started q-2 resume=false")
@@ -112,7 +112,7 @@ func TestQueuedAgain(t *testing.T) {
 
 // D-036, D-042 to D-048: the stages of one spec, step by step.
 func TestJobInOrder(t *testing.T) {
-	b := newBoard(t, ralphtest.Settings())
+	b := newBoard(t, enginetest.Settings())
 	b.add(spec("a", ralph.SpecPending))
 	do := func(want string, mine ...ralph.TaskID) {
 		t.Helper()
@@ -147,7 +147,7 @@ func TestJobInOrder(t *testing.T) {
 
 // Rounds end (construct.max_rounds), and a failed job is put away first (D-072, D-078).
 func TestMaxRounds(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.MaxRounds = 1
 	b := building(t, c)
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskDone},
@@ -162,7 +162,7 @@ func TestMaxRounds(t *testing.T) {
 
 // A job that planned nothing is not complete (D-077).
 func TestEmptyPlanFails(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.add(ralph.TaskRemoved{ID: "t-1"}, ralph.TaskAdded{Task: ralph.Task{ID: "plan:q-1", Kind: ralph.KindPlan, Status: ralph.TaskDone}})
 	b.schedule("task.added shelve:q-1")
 }
@@ -210,13 +210,13 @@ func TestJobTable(t *testing.T) {
 		}, nil, "job.ended pending"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			if tt.edit != nil {
 				tt.edit(&c)
 			}
 			b := building(t, c, two)
 			b.add(tt.facts...)
-			b.now = b.now.Add(ralphtest.Settings().TaskDelay)
+			b.now = b.now.Add(enginetest.Settings().TaskDelay)
 			b.schedule(tt.want, tt.mine...)
 		})
 	}
@@ -226,7 +226,7 @@ func TestJobTable(t *testing.T) {
 // completed before it was cut, or a session file says of it.
 func TestMaxSpecsCountThisStart(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.MaxSpecs = 1
 	for name, start := range map[string][]ralph.Fact{
 		"resumed": {ralph.SessionStarted{ID: "s-1", Mode: "agent"}, ralph.JobStarted{Job: "q-0", File: "z.md"}, ralph.JobEnded{Status: ralph.SpecDone}, ralph.SessionStarted{ID: "s-1", Mode: "agent", Resumed: true}},
@@ -250,7 +250,7 @@ func TestMaxSpecsCountThisStart(t *testing.T) {
 // B-054: an answered task gives way when its slot is taken, and only then.
 func TestAnsweredTaskYields(t *testing.T) {
 	for parallel, want := range map[int][2]string{1: {"finish pending", "B-054"}, 2: {"turn 2 claude", "B-013"}} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.Parallel = parallel
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 		b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman}})
@@ -262,7 +262,7 @@ func TestAnsweredTaskYields(t *testing.T) {
 // Replay: the recorded decisions come out the same; a receipt that stands at the
 // wrong place, or says something else, is a difference; missing facts are an error.
 func TestReplay(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	raw, err := c.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +341,7 @@ func numbered(facts ...ralph.Fact) func(func(ralph.Event) bool) {
 // Replay of one session leaves the others out, and other settings do not change
 // what kind of session it was.
 func TestReplayOfOneSession(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Commit, c.Session = true, "agent"
 	raw, err := c.Encode()
 	if err != nil {
@@ -372,7 +372,7 @@ func TestReplayOfOneSession(t *testing.T) {
 // A failure ends the job although another task waits for a person: with the job
 // its question goes (B-054, D-078). A task at work is let finish first.
 func TestAQuestionDoesNotHoldAFailureUp(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Commit, c.Parallel = true, 3
 	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending}, ralph.Task{ID: "t-3", Name: "three", Status: ralph.TaskPending})
 	b.add(ralph.TaskStarted{ID: "t-2"}, ralph.TaskStarted{ID: "t-3"})

@@ -6,11 +6,11 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 func plan(t *testing.T, tasks ...ralph.Task) *board {
-	b := newBoard(t, ralphtest.Settings())
+	b := newBoard(t, enginetest.Settings())
 	b.add(ralph.PlanStarted{File: "a.md"})
 	for _, x := range tasks {
 		if x.Status == "" {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // crowded is a state with n ready tasks, some of them with tags; with deps, each
 // tenth waits for the one before it.
 func crowded(n int, deps bool) (*ralph.State, policy.Config) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Isolated, c.Parallel = "autopilot", true, 3
 	s := &ralph.State{Job: &ralph.Job{ID: "a-1"}, Session: ralph.Session{ID: "s-1", Mode: "autopilot", Want: ralph.WantRun}}
 	s.Stages = []*ralph.Task{{ID: "prepare:a-1", Kind: ralph.KindPrepare, Status: ralph.TaskDone}}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // 2 s, 4 s, 8 s; X-33: 5 s, 15 s, 45 s.
@@ -34,7 +34,7 @@ func TestBackoff(t *testing.T) {
 
 // the first attempt and two retries, then failed.
 func TestRetry(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.turn(failure(ralph.ErrClassServer))
 	b.wait(2*time.Second, "X-31")
 	b.want("turn 2 claude", "X-31")
@@ -46,7 +46,7 @@ func TestRetry(t *testing.T) {
 
 // A good turn between errors begins the count again.
 func TestRetryCountsInARow(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	for range 3 {
 		b.turn(failure(ralph.ErrClassServer))
 		b.wait(2*time.Second, "X-31")
@@ -76,7 +76,7 @@ func TestStrategyTable(t *testing.T) {
 		{"retry", ralph.ErrClassRefusal, "wait", "X-31"},
 	} {
 		t.Run(tt.strategy+" "+string(tt.class), func(t *testing.T) {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			c.Strategy = tt.strategy
 			b := building(t, c)
 			b.turn(failure(tt.class))
@@ -87,7 +87,7 @@ func TestStrategyTable(t *testing.T) {
 
 // max_retries 0 gives document B's row exactly.
 func TestNoRetries(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.MaxRetries = 0
 	b := building(t, c)
 	b.turn(failure(ralph.ErrClassServer))
@@ -97,7 +97,7 @@ func TestNoRetries(t *testing.T) {
 // E-073, F-11, A-061: the same kind of error again and again ends it, when nothing changes
 // in between. The retries of one error are none of them: errors.max_retries counts those.
 func TestSameError(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.MaxRetries = 5
 	b := building(t, c)
 	for n := range 5 {
@@ -131,7 +131,7 @@ func TestSameError(t *testing.T) {
 
 // each crash raises retry_count; past max_retries the task is failed.
 func TestCrashLoop(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	for n := range 2 {
 		b.turn(ralph.TurnEnded{Exit: ralph.ExitCrashed})
 		b.want("finish pending", "B-075")
@@ -147,7 +147,7 @@ func TestCrashLoop(t *testing.T) {
 
 // B-074: a task that a person's end released begins its next start with a turn.
 func TestEndedByUserStartsAgain(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.turn(ralph.TurnEnded{Exit: ralph.ExitUser})
 	b.add(ralph.TaskEnded{ID: "t-1", Status: ralph.TaskPending}, ralph.TaskStarted{ID: "t-1"})
 	b.want("turn 2 claude", "D-044")
@@ -156,7 +156,7 @@ func TestEndedByUserStartsAgain(t *testing.T) {
 // 5 s, 15 s, 45 s on the agent, the fourth hit switches at once,
 // and the next agent has a counter of its own. No retry is used up.
 func TestLimitChain(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	for _, wait := range []time.Duration{5 * time.Second, 15 * time.Second, 45 * time.Second} {
 		b.turn(limit("claude"))
 		b.wait(wait, "X-33")
@@ -174,13 +174,13 @@ func TestLimitChain(t *testing.T) {
 // the reset time that the service names wins; a far one is not waited for
 // while another agent is free.
 func TestLimitReset(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	f := limit("claude")
 	f.Err.ResetAt = b.now.Add(30 * time.Second)
 	b.turn(f)
 	b.wait(30*time.Second, "X-33")
 
-	b = building(t, ralphtest.Settings())
+	b = building(t, enginetest.Settings())
 	f = limit("claude")
 	f.Err.ResetAt = b.now.Add(3 * time.Hour)
 	b.turn(f)
@@ -190,7 +190,7 @@ func TestLimitReset(t *testing.T) {
 // with all agents at their limit the task is given back, and nothing is tried
 // until the first is free.
 func TestAllLimited(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.add(
 		ralph.AgentLimited{Agent: "claude", Hard: true, Until: b.now.Add(2 * time.Hour)},
 		ralph.AgentLimited{Agent: "codex", Hard: true, Until: b.now.Add(time.Hour)},
@@ -204,7 +204,7 @@ func TestAllLimited(t *testing.T) {
 // without recover_primary to the agent that the switch led to.
 func TestRecoverPrimary(t *testing.T) {
 	for _, recover := range []bool{true, false} {
-		c := ralphtest.Settings()
+		c := enginetest.Settings()
 		c.RecoverPrimary = recover
 		b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 		want := "codex"
@@ -222,7 +222,7 @@ func TestRecoverPrimary(t *testing.T) {
 
 // An agent that is no longer configured is not chosen again.
 func TestAgentGone(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.RecoverPrimary = false
 	b := building(t, c)
 	b.turn(ralph.TurnEnded{Agent: "gone", Changed: true})
@@ -232,7 +232,7 @@ func TestAgentGone(t *testing.T) {
 // B-014, B-017, B-020: a warning at five idle turns, once, and again only after
 // progress in between; errors are no idle turns; the agent goes on.
 func TestStuckWarning(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.NoProgressTurns = 0
 	b := building(t, c)
 	idle := func(want bool) {
@@ -262,7 +262,7 @@ func TestStuckWarning(t *testing.T) {
 
 // E-072, X-56: with a limit on idle turns the task fails there, not before.
 func TestNoProgress(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	for range 4 {
 		b.turn(ralph.TurnEnded{})
 		step, _ := policy.Next(&b.s, "t-1", b.c, b.now)
@@ -278,7 +278,7 @@ func TestNoProgress(t *testing.T) {
 // exact words; an error in between does not earn another try.
 func TestReask(t *testing.T) {
 	for _, kind := range []ralph.TaskKind{ralph.KindPlan, ralph.KindInvestigate, ralph.KindVerify, ralph.KindDecompose} {
-		b := stageOn(t, ralphtest.Settings(), kind)
+		b := stageOn(t, enginetest.Settings(), kind)
 		b.want("turn 1 claude", "D-044")
 		b.turn(ralph.TurnEnded{Mismatch: "tasks: expected array", Session: "x"})
 		turn, _ := b.want("turn 2 claude", "D-077").(ralph.Turn)
@@ -295,7 +295,7 @@ func TestReask(t *testing.T) {
 
 // A stage that the driver had to end, without a typed error, is tried three times.
 func TestStageTimesOut(t *testing.T) {
-	b := stageOn(t, ralphtest.Settings(), ralph.KindVerify)
+	b := stageOn(t, enginetest.Settings(), ralph.KindVerify)
 	for _, wait := range []time.Duration{2 * time.Second, 4 * time.Second} {
 		b.turn(ralph.TurnEnded{Exit: ralph.ExitTimeout})
 		b.wait(wait, "X-31")
@@ -306,14 +306,14 @@ func TestStageTimesOut(t *testing.T) {
 
 // D-079: a commit is tried once more; X-69: likewise a task's own.
 func TestCommitRetriedOnce(t *testing.T) {
-	b := stageOn(t, ralphtest.Settings(), ralph.KindLand)
+	b := stageOn(t, enginetest.Settings(), ralph.KindLand)
 	b.want("commit", "D-046")
 	b.add(ralph.Committed{Task: b.task, Error: "hook"})
 	b.want("commit", "D-079")
 	b.add(ralph.Committed{Task: b.task, Error: "hook"})
 	b.want("finish failed", "D-079")
 
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.AutoCommit = true
 	b = building(t, c)
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalComplete}, Changed: true})
@@ -328,7 +328,7 @@ func TestCommitRetriedOnce(t *testing.T) {
 // R-H7: a hook that refuses twice sends the task back to its agent, also where there is no
 // check at all, and as often as a task may take turns.
 func TestCommitHookIsARedCheck(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.AutoCommit, c.Checks, c.Diff, c.MaxIterations = true, false, policy.DiffChecks{}, 2 // nothing but the hook looks, and twice is enough
 	b := building(t, c)
 	no := ralph.Committed{Task: "t-1", Error: "exit 1", Hook: "lint: no\n"}
@@ -344,14 +344,14 @@ func TestCommitHookIsARedCheck(t *testing.T) {
 
 // D-072: the changes of a failed spec are put away as configured.
 func TestShelve(t *testing.T) {
-	b := stageOn(t, ralphtest.Settings(), ralph.KindShelve)
+	b := stageOn(t, enginetest.Settings(), ralph.KindShelve)
 	if got := b.want("shelve", "D-072").(ralph.Shelve); got.How != "stash" {
 		t.Errorf("shelves by %s", got.How)
 	}
 	b.add(ralph.Shelved{Task: b.task})
 	b.want("finish done", "D-072")
 
-	b = stageOn(t, ralphtest.Settings(), ralph.KindShelve)
+	b = stageOn(t, enginetest.Settings(), ralph.KindShelve)
 	b.add(ralph.Shelved{Task: b.task, Error: "disk full"})
 	b.want("finish failed", "D-072")
 }
@@ -372,7 +372,7 @@ func TestBoundaries(t *testing.T) {
 		{"a limit is a boundary", limit("claude"), "finish pending", "D-051", "wait"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := building(t, ralphtest.Settings())
+			b := building(t, enginetest.Settings())
 			b.turn(tt.f)
 			b.add(ralph.Control{Want: ralph.WantStop})
 			b.want(tt.stop, tt.rule)
@@ -386,7 +386,7 @@ func TestBoundaries(t *testing.T) {
 
 // B-039: a task with a step under way gets no second one.
 func TestInFlight(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.add(ralph.StepStarted{Task: "t-1", Step: ralph.Turn{Stage: ralph.KindBuild}})
 	if w := b.want("wait", "B-039").(ralph.Wait); !w.Until.IsZero() {
 		t.Errorf("waits until %s, want until the state moves", w.Until)
@@ -395,7 +395,7 @@ func TestInFlight(t *testing.T) {
 
 // B-013, B-025, X-76: a question waits, is answered, or expires.
 func TestQuestion(t *testing.T) {
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	b.turn(ralph.TurnEnded{Signal: ralph.Signal{Kind: ralph.SignalHuman, Text: "port?"}})
 	if ask := b.want("ask", "B-025").(ralph.Ask); ask.Text != "port?" {
 		t.Errorf("asks %q", ask.Text)
@@ -412,7 +412,7 @@ func TestQuestion(t *testing.T) {
 
 // context: continue goes on in the agent's own session, but never in another agent's.
 func TestContinue(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Continue = true
 	b := building(t, c)
 	b.turn(ralph.TurnEnded{Changed: true, Session: "own"})
@@ -454,7 +454,7 @@ func TestOverBudget(t *testing.T) {
 		{"iterations left", func(c *policy.Config) { c.Budget.Iterations = 2 }, known(0), ralph.ExitOK, 0, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			tt.edit(&c)
 			b := building(t, c)
 			b.turn(ralph.TurnEnded{Usage: tt.usage, Exit: tt.exit, Changed: true})
@@ -471,7 +471,7 @@ func TestOverBudget(t *testing.T) {
 
 // turns that an error or a limit cut short use up none of max_iterations.
 func TestErrorsUseUpNoIteration(t *testing.T) {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.MaxIterations = 2
 	b := building(t, c)
 	b.turn(failure(ralph.ErrClassServer))

@@ -7,11 +7,11 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 func gateSettings() policy.Config {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Coverage, c.TestRetries, c.TestRetry = 80, 3, "agent"
 	c.Diff = policy.DiffChecks{Empty: "red", Weakened: "gate", Secrets: "gate"}
 	return c
@@ -19,7 +19,7 @@ func gateSettings() policy.Config {
 
 // claim is a turn that ends with COMPLETE on a tree.
 func (b *board) claim(tree string) {
-	f := ralphtest.Says(ralph.SignalComplete, "")
+	f := enginetest.Says(ralph.SignalComplete, "")
 	f.Tree = tree
 	b.turn(f)
 }
@@ -70,7 +70,7 @@ func TestTestsRunAfterTheClaim(t *testing.T) {
 	t.Parallel()
 	b := building(t, gateSettings())
 	b.want("turn 1 claude", "D-044")
-	b.turn(ralphtest.Says(ralph.SignalNone, ""))
+	b.turn(enginetest.Says(ralph.SignalNone, ""))
 	b.want("turn 2 claude", "B-026")
 	b.claim("t2")
 	b.want("check", "B-010")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // gone is a turn of an agent that cannot be used.
@@ -49,7 +49,7 @@ func (b *board) uncounted() {
 // tries, for as long as it takes, and people are told once.
 func TestNoConnection(t *testing.T) {
 	t.Parallel()
-	b := building(t, ralphtest.Settings())
+	b := building(t, enginetest.Settings())
 	began := b.now
 	for n := range 60 {
 		first, second := "claude", "codex" // a task goes on with its agent
@@ -86,7 +86,7 @@ func TestNoConnection(t *testing.T) {
 // person, with the command. Resume asks again, and so does the next start.
 func TestNotLoggedIn(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Logins = map[string]string{"claude": "claude /login", "codex": "codex login"}
 	b := building(t, c)
 	b.turn(gone("claude", ralph.ErrClassAuth))
@@ -148,7 +148,7 @@ func TestPatience(t *testing.T) {
 		{"tried by nobody", ralph.AgentError{}, []string{"claude"}, []time.Duration{5 * time.Second, 15 * time.Second, 45 * time.Second}, false},
 	} {
 		for _, class := range []ralph.ErrorClass{ralph.ErrClassLimit, ralph.ErrClassBusy} {
-			c := ralphtest.Settings()
+			c := enginetest.Settings()
 			c.Agents = tt.agent
 			b := building(t, c)
 			for n, wait := range tt.waits {
@@ -171,7 +171,7 @@ func TestPatience(t *testing.T) {
 // and started again, without end.
 func TestNothingStartsThatNoAgentCanDo(t *testing.T) {
 	t.Parallel()
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Parallel = 2
 	b := building(t, c, ralph.Task{ID: "t-2", Name: "two", Status: ralph.TaskPending})
 	until := b.now.Add(time.Hour)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // Issue 14.3: what explains that nothing happens, and what does not. That waits with an end
@@ -45,7 +45,7 @@ func TestWhatExplainsSilence(t *testing.T) {
 			if x.edit != nil {
 				x.edit(s)
 			}
-			if why := policy.SilentFor(s, x.hold, ralphtest.Settings(), now); (why != "") != x.silent {
+			if why := policy.SilentFor(s, x.hold, enginetest.Settings(), now); (why != "") != x.silent {
 				t.Errorf("explained by %q", why)
 			}
 		})
@@ -60,7 +60,7 @@ func TestWatchTellsOnce(t *testing.T) {
 	var w policy.Watch
 	var told *ralph.Stalled
 	look := func(after time.Duration) (policy.Hold, *ralph.Stalled) {
-		return w.Look(s, policy.Hold{Why: "busy"}, ralphtest.Settings(), now.Add(after))
+		return w.Look(s, policy.Hold{Why: "busy"}, enginetest.Settings(), now.Add(after))
 	}
 	if hold, f := look(0); f != nil || !hold.Until.Equal(now.Add(policy.StallAfter)) {
 		t.Errorf("first look: %+v, until %s", f, hold.Until)

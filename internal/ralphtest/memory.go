@@ -1,3 +1,7 @@
+// Package ralphtest owns how tests run: with their folders in memory, how many at a time, with how
+// many cases of a table; and what they start: programs, servers, terminals, ralph itself.
+//
+// It does NOT own what any of them is about: it imports internal/proc and nothing else of ralph.
 package ralphtest
 
 import (

@@ -12,6 +12,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/engine"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 )
 
 // gitTook is what each of git's steps takes in the engine's world: a worktree, a merge, the
@@ -80,10 +81,10 @@ func cpu(t *testing.T) time.Duration {
 
 // real is what an engine takes for a load, by the clock of the bubble.
 func real(t *testing.T, l load) time.Duration {
-	c := ralphtest.Settings()
+	c := enginetest.Settings()
 	c.Session, c.Isolated, c.Commit, c.NoProgressTurns, c.TaskDelay = "autopilot", true, false, 0, 0
 	c.Parallel, c.Batch, c.ConflictRetries, c.Resolver = l.slots, l.batch, 3, "agent"
-	git := ralphtest.NewForest()
+	git := enginetest.NewForest()
 	git.Took = gitTook
 	var mu sync.Mutex
 	red := map[ralph.TaskID]bool{}
@@ -97,9 +98,9 @@ func real(t *testing.T, l load) time.Duration {
 		}
 		return false
 	}
-	x := &ralphtest.Script{Config: c, Repo: &ralphtest.Repo{}, Git: git}
-	x.Agent = func(call ralphtest.Call) []ralph.Fact {
-		says := ralphtest.Says(ralph.SignalComplete, "")
+	x := &enginetest.Script{Config: c, Repo: &enginetest.Repo{}, Git: git}
+	x.Agent = func(call enginetest.Call) []ralph.Fact {
+		says := enginetest.Says(ralph.SignalComplete, "")
 		switch call.Stage {
 		case ralph.KindBuild:
 			says.Took = l.turns
@@ -109,7 +110,7 @@ func real(t *testing.T, l load) time.Duration {
 			delete(red, call.Task.Parent)
 			mu.Unlock()
 		default:
-			return []ralph.Fact{ralphtest.Answers("nothing to add")}
+			return []ralph.Fact{enginetest.Answers("nothing to add")}
 		}
 		return []ralph.Fact{says}
 	}
@@ -119,14 +120,14 @@ func real(t *testing.T, l load) time.Duration {
 	}
 	facts := []ralph.Fact{ralph.PlanStarted{File: "w.md"}}
 	for i := range l.tasks {
-		task := ralphtest.Task("w.md", fmt.Sprint(i))
+		task := enginetest.Task("w.md", fmt.Sprint(i))
 		if l.red > 0 && i%int(1/l.red) == 0 {
 			red[task.ID] = true
 		}
 		facts = append(facts, ralph.TaskAdded{Task: task})
 	}
 	facts = append(facts, ralph.SessionStarted{ID: "s-1", Mode: c.Session, Config: config})
-	mem := ralphtest.NewMem(nil)
+	mem := enginetest.NewMem(nil)
 	if err := mem.Update(context.Background(), "scale", func(*ralph.State) ([]ralph.Fact, error) { return facts, nil }); err != nil {
 		t.Fatal(err)
 	}

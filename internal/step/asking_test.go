@@ -17,7 +17,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/policy"
 	"github.com/ralph-loop/ralph/internal/policy/replay"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/step"
 )
 
@@ -69,12 +69,12 @@ func (a *asking) Turn(ctx context.Context, _ ralph.TurnInput, on ralph.TurnHooks
 // fixture is an executor on a journal in memory, with a task at work and a person.
 type fixture struct {
 	x     *step.Executor
-	mem   *ralphtest.Mem
+	mem   *enginetest.Mem
 	agent *asking
 }
 
 func newDesk(t *testing.T, c policy.Config, requests ...ralph.Request) *fixture {
-	d := &fixture{mem: ralphtest.NewMem(nil), agent: &asking{requests: requests}}
+	d := &fixture{mem: enginetest.NewMem(nil), agent: &asking{requests: requests}}
 	n := 0
 	var mu sync.Mutex
 	c.MaxIterations = 10
@@ -348,7 +348,7 @@ func TestAnsweredByARule(t *testing.T) {
 
 // behind is a journal whose handle has not seen the newest facts yet, once.
 type behind struct {
-	*ralphtest.Mem
+	*enginetest.Mem
 	mu  sync.Mutex
 	old *ralph.State
 }

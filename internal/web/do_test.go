@@ -12,7 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/action"
-	"github.com/ralph-loop/ralph/internal/ralphtest"
+	"github.com/ralph-loop/ralph/internal/ralphtest/enginetest"
 	"github.com/ralph-loop/ralph/internal/report/gates"
 	"github.com/ralph-loop/ralph/internal/web"
 )
@@ -20,7 +20,7 @@ import (
 // acted is a repository in memory, on which actions work.
 type acted struct {
 	quiet
-	j   *ralphtest.Mem
+	j   *enginetest.Mem
 	did []string
 }
 
@@ -44,7 +44,7 @@ func (a *acted) Closed(id ralph.ApprovalID) error {
 
 func openActed(t *testing.T) (*acted, *web.Server) {
 	t.Helper()
-	a := &acted{j: ralphtest.NewMem(time.Now)}
+	a := &acted{j: enginetest.NewMem(time.Now)}
 	facts := []ralph.Fact{
 		ralph.SessionStarted{ID: "s", Mode: "autopilot"},
 		ralph.TaskAdded{Task: ralph.Task{ID: "t-1", Name: "One", Notes: "old", Status: ralph.TaskPending}},

@@ -1,4 +1,4 @@
-package ralphtest
+package enginetest
 
 import (
 	"context"

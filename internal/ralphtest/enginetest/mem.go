@@ -1,7 +1,9 @@
-// Package ralphtest owns what tests of the loop need instead of the world: a
-// journal in memory and an executor that follows a script. It owns no product
-// code, and only tests import it.
-package ralphtest
+// Package enginetest owns what tests of the loop need instead of the world: a journal in memory,
+// an executor that follows a script, git as sets of tasks. Tests of what stands below the loop do
+// not import it, since linking the policy into each of them takes longer than they do.
+//
+// It owns no product code, and only tests import it.
+package enginetest
 
 import (
 	"context"
