@@ -252,7 +252,7 @@ func testLayers() map[string][]string {
 		"internal/ralphtest/enginetest": {"R", "internal/engine", "internal/policy"},
 		"internal/ralphtest/gittest":    {"R", "internal/proc", "internal/ralphtest"},
 		"internal/ralphtest/modeltest":  {}, "internal/ralphtest/collectortest": {},
-		"internal/ralphtest/storytest": {"R", "internal/report", "internal/sessionreport", "internal/status"},
+		"internal/ralphtest/storytest": {"R", "internal/report", "internal/status"},
 		"internal/tracker/trackertest": {"R"},
 		"internal/agent/agenttest":     {"R", "internal/agent", "internal/agentcheck", "internal/ralphtest"},
 	}

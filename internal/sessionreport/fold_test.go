@@ -43,13 +43,23 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// tell folds a whole story into its result.
+func tell(t testing.TB, r *sessionreport.Report) *sessionreport.Result {
+	t.Helper()
+	result, err := r.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
 // The report of a session with one of everything, as a person and as a script read it
 // (C-012, B-100 to B-103).
 func TestReportGolden(t *testing.T) {
 	t.Parallel()
 	r := sessionreport.NewReport(sessionreport.ReportOptions{})
 	storytest.Sample(r)
-	result := storytest.Tell(t, r)
+	result := tell(t, r)
 	var text, object bytes.Buffer
 	if err := errors.Join(result.Markdown(&text), result.JSON(&object)); err != nil {
 		t.Fatal(err)
@@ -79,7 +89,7 @@ func TestReportExplains(t *testing.T) {
 		"t-0006": {"pending again", "failed: 2 retries after: 503 from upstream B-073", "a person gave it another try B-076"},
 		"t-0007": {"waits for t-0006 (pending)"},
 	} {
-		for _, row := range storytest.Tell(t, r).Tasks {
+		for _, row := range tell(t, r).Tasks {
 			if row.ID != id {
 				continue
 			}
@@ -104,7 +114,7 @@ func TestReportAgreesWithTheState(t *testing.T) {
 		n, slots := rapid.IntRange(0, 25).Draw(rt, "tasks"), rapid.IntRange(1, 5).Draw(rt, "slots")
 		r := sessionreport.NewReport(sessionreport.ReportOptions{})
 		x := storytest.Crowd(n, slots, rapid.Uint64().Draw(rt, "seed"), r)
-		result := storytest.Tell(t, r)
+		result := tell(t, r)
 		want := status.QueryStats(x.S, status.Engine{Alive: true}, x.Now)
 		if diff := cmp.Diff(want.This, result.Figures.Counts); diff != "" {
 			rt.Fatal(diff)
@@ -142,14 +152,14 @@ func TestReportScope(t *testing.T) {
 	all := sessionreport.NewReport(sessionreport.ReportOptions{All: true})
 	none := sessionreport.NewReport(sessionreport.ReportOptions{Session: "s-none"})
 	x := storytest.Sample(first, newest, all, none)
-	before := storytest.Tell(t, first)
+	before := tell(t, first)
 	x.Pass(time.Hour)
 	x.Add(ralph.SessionStarted{ID: "s-2", Mode: "autopilot", Config: []byte(storytest.PilotConfig)}, ralph.JobStarted{Job: "a-2", File: "feature-x.md"})
 	x.Start("t-0007", 1)
 	x.Turn("t-0007", 10*time.Second, storytest.Complete)
 	x.Done("t-0007")
 	x.Finish(ralph.ReasonFailed, "1 failed")
-	after := storytest.Tell(t, first)
+	after := tell(t, first)
 	before.Needs = after.Needs // what waits for a person is told of the newest one alone
 	if diff := cmp.Diff(before.Tasks, after.Tasks); diff != "" {
 		t.Errorf("the next session changed it: %s", diff)
@@ -157,10 +167,10 @@ func TestReportScope(t *testing.T) {
 	if after.Figures.TasksDone != 4 || len(after.Sessions) != 1 {
 		t.Errorf("%+v", after.Figures)
 	}
-	if got := storytest.Tell(t, newest); got.Sessions[0].ID != "s-2" || got.Figures.Iterations != 1 || len(got.Tasks) != 7 || got.Figures.TasksDone != 1 {
+	if got := tell(t, newest); got.Sessions[0].ID != "s-2" || got.Figures.Iterations != 1 || len(got.Tasks) != 7 || got.Figures.TasksDone != 1 {
 		t.Errorf("the newest: %+v %+v", got.Sessions, got.Figures)
 	}
-	if got := storytest.Tell(t, all); len(got.Sessions) != 2 || got.Figures.Iterations != 13 || got.Scope != "all" || got.Facts.First != 1 {
+	if got := tell(t, all); len(got.Sessions) != 2 || got.Figures.Iterations != 13 || got.Scope != "all" || got.Facts.First != 1 {
 		t.Errorf("all: %+v %+v", got.Sessions, got.Figures)
 	}
 	_, err := none.Result()
@@ -190,7 +200,7 @@ func TestReportOfACutSession(t *testing.T) {
 	x.Turn("t-0001", time.Minute, storytest.Complete)
 	x.Done("t-0001")
 	x.Clean("t-0001")
-	got := storytest.Tell(t, r)
+	got := tell(t, r)
 	if h := got.Sessions[0]; len(got.Sessions) != 1 || h.Resumed != 1 || h.RuntimeSeconds < 120 || h.RuntimeSeconds > 200 {
 		t.Errorf("%+v", got.Sessions)
 	}
@@ -222,7 +232,7 @@ func TestReportInPlace(t *testing.T) {
 	x.Turn("t-0001", 30*time.Second, storytest.Complete)
 	x.End("t-0001", ralph.TaskDone, "B-022", "COMPLETE", false)
 	x.Finish(ralph.ReasonEmpty, "")
-	got := storytest.Tell(t, r)
+	got := tell(t, r)
 	var lanes []string
 	for _, s := range got.Spans {
 		lanes = append(lanes, s.Lane+" "+string(s.Kind)+" "+s.Outcome)
@@ -247,7 +257,7 @@ func TestMarkdownIsTame(t *testing.T) {
 	x.End("t-0001", ralph.TaskFailed, "B-073", evil, false)
 	x.Finish(ralph.ReasonFailed, evil)
 	var b bytes.Buffer
-	if err := storytest.Tell(t, r).Markdown(&b); err != nil {
+	if err := tell(t, r).Markdown(&b); err != nil {
 		t.Fatal(err)
 	}
 	plain := regexp.MustCompile(`\\.`).ReplaceAllString(b.String(), "") // what is escaped is text
@@ -295,7 +305,7 @@ func TestReportSumsWhatStatusSums(t *testing.T) {
 		ralph.RequestAnswered{Task: "t-1", Suggested: &ralph.Suggestion{Usage: used}},
 		ralph.StepLate{Task: "t-1", Step: "turn", Usage: used},
 	)
-	got, m := storytest.Tell(t, whole), x.Morning(x.Now.Add(-24*time.Hour))
+	got, m := tell(t, whole), x.Morning(x.Now.Add(-24*time.Hour))
 	if want := report.Tokens(x.S.Session.Usage); got.Figures.Tokens != want || m.Figures.Tokens != want || want < 5*77 {
 		t.Errorf("tokens: the report has %d, the morning %d, status %d", got.Figures.Tokens, m.Figures.Tokens, want)
 	}

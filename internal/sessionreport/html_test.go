@@ -112,7 +112,7 @@ func TestHTML(t *testing.T) {
 	t.Parallel()
 	r := sessionreport.NewReport(sessionreport.ReportOptions{})
 	storytest.Sample(r)
-	raw, p := page(t, storytest.Tell(t, r))
+	raw, p := page(t, tell(t, r))
 	for _, want := range []string{
 		"failed: 1 failed, 1 timed out, 1 can never start", "What the slots did", "slot 1", "slot 2", "slot 3", "merges",
 		"Cost over time", "Tokens over time", "Iterations a task", "Why each task is as it is", "Needs you", "ralph task retry t-0006",
@@ -158,7 +158,7 @@ func TestHTMLOfHostileWords(t *testing.T) {
 		x.Add(ralph.Control{Want: ralph.WantPause, Cause: evil})
 		x.Add(ralph.IntegrationStarted{Branch: evil, Base: evil})
 		x.Finish(ralph.Reason(evil), evil)
-		_, p := page(t, storytest.Tell(t, r))
+		_, p := page(t, tell(t, r))
 		if !strings.Contains(p.text, evil) {
 			t.Errorf("%q is not shown as it is", evil)
 		}
@@ -172,7 +172,7 @@ func TestHTMLOfNothing(t *testing.T) {
 		r := sessionreport.NewReport(sessionreport.ReportOptions{})
 		x := storytest.New(r)
 		x.Begin(tasks...)
-		result := storytest.Tell(t, r)
+		result := tell(t, r)
 		_, p := page(t, result)
 		if len(tasks) == 0 && !strings.Contains(p.text, "The plan has no tasks.") || len(tasks) == 1 && !strings.Contains(p.text, "not begun") {
 			t.Errorf("%d tasks:\n%s", len(tasks), p.text)
@@ -190,7 +190,7 @@ func TestHTMLOfACrowd(t *testing.T) {
 	t.Parallel()
 	r := sessionreport.NewReport(sessionreport.ReportOptions{})
 	x := storytest.Crowd(2000, 8, 7, r)
-	raw, p := page(t, storytest.Tell(t, r))
+	raw, p := page(t, tell(t, r))
 	const most = 2_000_000
 	if len(raw) > most {
 		t.Errorf("the page has %d bytes", len(raw))
@@ -205,7 +205,7 @@ func TestHTMLOfACrowd(t *testing.T) {
 		}
 		x.Add(ralph.TaskEnded{ID: task.ID, Status: ralph.TaskFailed, Why: ralph.Why{Rule: "B-073", Text: long}})
 	}
-	if raw, _ := page(t, storytest.Tell(t, r)); len(raw) > most {
+	if raw, _ := page(t, tell(t, r)); len(raw) > most {
 		t.Errorf("with trouble everywhere the page has %d bytes", len(raw))
 	}
 }

@@ -29,7 +29,7 @@ func TestReportOfServices(t *testing.T) {
 	}
 	x.Add(ralph.BreakerMoved{Service: ralph.GitHub, From: ralph.BreakerClosed, Breaker: open})
 	x.Finish(ralph.ReasonComplete, "")
-	got := storytest.Tell(t, r)
+	got := tell(t, r)
 	if len(got.Services) != 1 || got.Services[0].Trips != 3 || got.Services[0].Sent != 1 || got.Services[0].Parked != 1 {
 		t.Errorf("%+v", got.Services)
 	}

@@ -15,9 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/report"
-	"github.com/ralph-loop/ralph/internal/sessionreport"
 	"github.com/ralph-loop/ralph/internal/status"
 )
+
+// Fold is told each fact of a story, with the state after it: the report of a session is one.
+type Fold interface {
+	Add(ralph.Event, *ralph.State)
+}
 
 // Story writes facts as an engine would, and folds them into a state, a log and a report.
 type Story struct {
@@ -27,13 +31,13 @@ type Story struct {
 	Log    report.Log
 	Lines  []string
 	Events []ralph.Event
-	Folds  []*sessionreport.Report
+	Folds  []Fold
 	Yield  func(time.Duration) bool // gives way to the other slots
 	Quiet  bool                     // only the folds are of interest
 	By     string                   // whose facts these are
 }
 
-func New(folds ...*sessionreport.Report) *Story {
+func New(folds ...Fold) *Story {
 	return &Story{S: &ralph.State{}, Now: Clock("2025-01-20T10:00:00Z"), Folds: folds, By: "engine"}
 }
 
@@ -223,7 +227,7 @@ func (x *Story) Finish(reason ralph.Reason, detail string) {
 
 // Sample is a session with one of everything: what people see most, and each thing
 // that can go wrong.
-func Sample(folds ...*sessionreport.Report) *Story {
+func Sample(folds ...Fold) *Story {
 	x := New(folds...)
 	x.Begin(
 		ralph.Task{ID: "t-0001", Name: "Read the header", Tags: []string{"critical"}},
@@ -291,7 +295,7 @@ func Sample(folds ...*sessionreport.Report) *Story {
 }
 
 // Crowd is a session of n tasks in several slots, with trouble by the seed.
-func Crowd(n, slots int, seed uint64, folds ...*sessionreport.Report) *Story {
+func Crowd(n, slots int, seed uint64, folds ...Fold) *Story {
 	x := New(folds...)
 	x.Quiet = n > 100
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -378,16 +382,6 @@ func (x *Story) CrowdTask(rnd *rand.Rand, id ralph.TaskID, slot int) {
 			x.Land()
 		}
 	}
-}
-
-// Tell folds a whole story into its result.
-func Tell(t testing.TB, r *sessionreport.Report) *sessionreport.Result {
-	t.Helper()
-	result, err := r.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
 }
 
 // Controlled is a session with budgets and two agents, at work on one of two tasks.
