@@ -65,6 +65,7 @@ func pureLayers() map[string][]string {
 		"internal/policy/replay":     {"R", "internal/approval", "internal/policy", "internal/thread"},
 		"internal/prompt":            {"R", "internal/lazyregexp", "internal/signature", "internal/text"},
 		"internal/workers":           {"R", "internal/text"},
+		"internal/workers/match":     {"internal/labels"},
 		"internal/report":            {"R", "internal/action", "internal/specfile", "internal/text", "internal/workers"},
 		"internal/report/receipts":   {"R", "internal/policy/rules", "internal/report", "internal/text"},
 		"internal/report/gates":      {"R", "internal/action", "internal/report", "internal/text"},
@@ -185,7 +186,7 @@ func commandLayers() map[string][]string {
 		"internal/cli/setup":    {"R", "internal/agent", "internal/agentcheck", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/config/setting", "internal/demo", "internal/doctor", "internal/exit", "internal/git", "internal/git/info", "internal/measure", "internal/notice", "internal/notify", "internal/proc", "internal/text", "internal/trust", "internal/views", "internal/workspace"},
 		"internal/cli/repair":   {"R", "internal/cli/flags", "internal/git/worktrees", "internal/journal", "internal/proc", "internal/recovery", "internal/report", "internal/text", "internal/workspace"},
 		"internal/cli/plumbing": {"R", "internal/agent/api", "internal/agentsock", "internal/claudehook", "internal/cli/flags", "internal/demo", "internal/exit", "internal/interceptor", "internal/mcp", "internal/sandbox", "internal/workspace"},
-		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/labels", "internal/session", "internal/workspace", "internal/action"},
+		"internal/cli/fleet":    {"internal/cli/flags", "internal/fleetcmd", "internal/labels", "internal/session", "internal/workers/match", "internal/workspace", "internal/action"},
 		"internal/cli/inspect":  {"R", "internal/advice", "internal/bootstrap", "internal/cli/flags", "internal/config", "internal/console", "internal/exit", "internal/journal", "internal/observe", "internal/policy", "internal/policy/rules", "internal/report", "internal/report/receipts", "internal/screen", "internal/sessionreport", "internal/signature", "internal/status", "internal/termtext", "internal/text", "internal/verify", "internal/whatif", "internal/workspace", "internal/policy/replay", "internal/eventname"},
 		"cmd/ralph":             {"internal/cli", "internal/early", "internal/version", "internal/workspace"},
 	}
@@ -229,15 +230,15 @@ func screenLayers() map[string][]string {
 // fleetLayers are work on other machines, which only the program ralph-fleet has.
 func fleetLayers() map[string][]string {
 	return map[string][]string{
-		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/labels", "internal/proc", "internal/session", "internal/text", "internal/workers", "internal/workspace"},
-		"internal/fleet":       {"R", "internal/specs", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/base", "internal/fleet/checkout", "internal/fleet/clock", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/roster", "internal/fleet/seal", "internal/fleet/tail", "internal/fleet/briefing", "internal/fleet/transport", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace", "internal/workers"},
+		"internal/fleetcmd":    {"R", "internal/action", "internal/config", "internal/exit", "internal/labels", "internal/proc", "internal/session", "internal/text", "internal/workers", "internal/workers/match", "internal/workspace"},
+		"internal/fleet":       {"R", "internal/specs", "internal/action", "internal/backend", "internal/bootstrap", "internal/fleet/base", "internal/fleet/checkout", "internal/fleet/clock", "internal/fleet/ident", "internal/fleet/lease", "internal/fleet/metrics", "internal/fleet/note", "internal/fleet/offer", "internal/fleet/place", "internal/fleet/roster", "internal/fleet/seal", "internal/fleet/tail", "internal/fleet/briefing", "internal/fleet/transport", "internal/fleetcmd", "internal/config", "internal/git/info", "internal/git", "internal/git/carry", "internal/git/push", "internal/git/worktrees", "internal/hook", "internal/journal", "internal/labels", "internal/observe/wanted", "internal/policy", "internal/proc", "internal/redact", "internal/session", "internal/step", "internal/text", "internal/workspace", "internal/workers", "internal/workers/match"},
 		"internal/fleet/ident": {"R", "internal/git/push"},
 		"internal/fleet/base":  {}, "internal/fleet/checkout": {"internal/git", "internal/proc"},
 		"internal/fleet/clock": {}, "internal/fleet/briefing": {"R"},
 		"internal/fleet/offer": {"internal/agent", "internal/config", "internal/proc", "internal/workspace"},
-		"internal/fleet/place": {"R", "internal/fleetcmd", "internal/git"},
+		"internal/fleet/place": {"R", "internal/git", "internal/workers/match"},
 		"internal/fleet/lease": {}, "internal/fleet/seal": {"R"},
-		"internal/fleet/roster": {"R", "internal/fleet/seal", "internal/fleetcmd", "internal/workers"}, "internal/fleet/transport": {"R"},
+		"internal/fleet/roster": {"R", "internal/fleet/seal", "internal/workers", "internal/workers/match"}, "internal/fleet/transport": {"R"},
 		"internal/fleet/metrics": {"R", "internal/proc"},
 		"internal/fleet/note":    {"R", "internal/fleet/seal", "internal/redact", "internal/regular"},
 		"internal/fleet/tail":    {"R", "internal/observe/wanted", "internal/step"},

@@ -28,7 +28,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleet/place"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
 	"github.com/ralph-loop/ralph/internal/fleet/tail"
-	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/git/carry"
 	"github.com/ralph-loop/ralph/internal/git/push"
@@ -36,6 +35,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/labels"
 	"github.com/ralph-loop/ralph/internal/session"
 	stepping "github.com/ralph-loop/ralph/internal/step"
+	"github.com/ralph-loop/ralph/internal/workers/match"
 )
 
 // Times of the coordinator.
@@ -198,7 +198,7 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 	m := place.Remembered(d.in.Parts.Root, t.ID)
 	for {
 		want := d.needsOf(s, t, step)
-		var needs fleetcmd.Needs
+		var needs match.Needs
 		var run client.WorkflowRun
 		begun, free := false, func() {}
 		err = again(ctx, func() (err error) {
@@ -219,7 +219,7 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 		if err != nil {
 			return nil, err
 		}
-		over := d.places.Add(id, place.Step{Task: t.ID, Needs: needs, Now: func() fleetcmd.Needs { return d.needsOf(s, t, step) }})
+		over := d.places.Add(id, place.Step{Task: t.ID, Needs: needs, Now: func() match.Needs { return d.needsOf(s, t, step) }})
 		var out Out
 		stop := d.follow(t, step, k, id, m)
 		err := outcome(ctx, run, &out)
@@ -250,7 +250,7 @@ func (d *Doer) away(ctx context.Context, s *ralph.State, t *ralph.Task, step ral
 
 // attach finds a step that is under way, or whose outcome nobody has taken, with what it asks of its
 // worker. One that asks for other labels than it would now, and that nobody has begun, is given up.
-func (d *Doer) attach(ctx context.Context, id string, want fleetcmd.Needs) (run client.WorkflowRun, needs fleetcmd.Needs, err error) {
+func (d *Doer) attach(ctx context.Context, id string, want match.Needs) (run client.WorkflowRun, needs match.Needs, err error) {
 	there, err := d.client.DescribeWorkflowExecution(ctx, id, "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
@@ -270,7 +270,7 @@ func (d *Doer) attach(ctx context.Context, id string, want fleetcmd.Needs) (run 
 }
 
 // begin sends the worktree and all that the step depends on, and starts its workflow. over ends the need of its base.
-func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *place.Memory, needs fleetcmd.Needs) (run client.WorkflowRun, over func(), err error) {
+func (d *Doer) begin(ctx context.Context, s *ralph.State, t *ralph.Task, step ralph.Step, k, id string, m *place.Memory, needs match.Needs) (run client.WorkflowRun, over func(), err error) {
 	in := In{
 		Repo: d.url, Ref: ident.In(d.journal, k), Journal: d.journal, Task: string(t.ID), Step: step.StepName(), Base: d.server.queue(),
 		Queue: anyQueue(d.server.queue()), Labels: needs.Labels, Ahead: d.hold.clock(), Lease: d.hold.number(), Held: d.hold.id, Limit: longest, Beat: d.beat, Patient: patient,

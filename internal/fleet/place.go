@@ -23,8 +23,8 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/place"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
-	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/labels"
+	"github.com/ralph-loop/ralph/internal/workers/match"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -93,12 +93,12 @@ func (w *Worker) has(wanted []string) error {
 }
 
 // needsOf is what a step needs of its worker.
-func (d *Doer) needsOf(s *ralph.State, t *ralph.Task, step ralph.Step) fleetcmd.Needs {
+func (d *Doer) needsOf(s *ralph.State, t *ralph.Task, step ralph.Step) match.Needs {
 	file := t.Spec
 	if file == "" && s.Job != nil {
 		file = s.Job.File
 	}
-	n := fleetcmd.Needs{Labels: labels.Union(d.in.Parts.Config.Fleet.Labels, workspace.SpecLabels(d.in.Parts.Root, file), t.Worker), Repo: d.url}
+	n := match.Needs{Labels: labels.Union(d.in.Parts.Config.Fleet.Labels, workspace.SpecLabels(d.in.Parts.Root, file), t.Worker), Repo: d.url}
 	switch step := step.(type) {
 	case ralph.Turn:
 		n.Agent = step.Agent
@@ -110,7 +110,7 @@ func (d *Doer) needsOf(s *ralph.State, t *ralph.Task, step ralph.Step) fleetcmd.
 
 // memoOf is what the server may show of a workflow's needs. It is sealed here: Temporal's library writes
 // such a value in the clear, unless a variable of the environment says otherwise.
-func memoOf(n fleetcmd.Needs, k seal.Sealer) (map[string]any, error) {
+func memoOf(n match.Needs, k seal.Sealer) (map[string]any, error) {
 	b, err := json.Marshal(n)
 	if err == nil {
 		b, err = k.Seal(b)
@@ -120,7 +120,7 @@ func memoOf(n fleetcmd.Needs, k seal.Sealer) (map[string]any, error) {
 
 // needsIn is what the server shows of a workflow's needs; zero for a step of an older coordinator, or of
 // another key.
-func needsIn(memo *commonpb.Memo, k seal.Sealer) (n fleetcmd.Needs) {
+func needsIn(memo *commonpb.Memo, k seal.Sealer) (n match.Needs) {
 	p := memo.GetFields()[needsMemo]
 	if p == nil {
 		return n
@@ -130,14 +130,14 @@ func needsIn(memo *commonpb.Memo, k seal.Sealer) (n fleetcmd.Needs) {
 		return n
 	}
 	if b, err := k.Open(b); err == nil && json.Unmarshal(b, &n) != nil {
-		return fleetcmd.Needs{}
+		return match.Needs{}
 	}
 	return n
 }
 
 // stale reports whether a step that nobody has begun asks for other labels than it would now: somebody
 // has changed what is asked for, and it would wait for what nobody wants any more.
-func stale(there *workflowservice.DescribeWorkflowExecutionResponse, k seal.Sealer, want fleetcmd.Needs) bool {
+func stale(there *workflowservice.DescribeWorkflowExecutionResponse, k seal.Sealer, want match.Needs) bool {
 	pending := there.GetPendingActivities()
 	for _, p := range pending {
 		if p.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED {
@@ -148,9 +148,9 @@ func stale(there *workflowservice.DescribeWorkflowExecutionResponse, k seal.Seal
 }
 
 // Workers implements place.Server.
-func (d *Doer) Workers(ctx context.Context) ([]fleetcmd.Worker, error) {
+func (d *Doer) Workers(ctx context.Context) ([]match.Worker, error) {
 	there, _, err := pollers(ctx, d.client, d.server.queue(), "")
-	list := []fleetcmd.Worker{}
+	list := []match.Worker{}
 	for _, w := range there {
 		if w.State == "" && !d.lost(w.Name) { // else it takes no more steps
 			list = append(list, reader(d.seal, d.in.Env.Version).View(w))
@@ -160,7 +160,7 @@ func (d *Doer) Workers(ctx context.Context) ([]fleetcmd.Worker, error) {
 }
 
 // Replace implements place.Server.
-func (d *Doer) Replace(ctx context.Context, id string, now fleetcmd.Needs) bool {
+func (d *Doer) Replace(ctx context.Context, id string, now match.Needs) bool {
 	there, err := d.client.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil || !stale(there, d.seal, now) {
 		return false
@@ -169,7 +169,7 @@ func (d *Doer) Replace(ctx context.Context, id string, now fleetcmd.Needs) bool 
 }
 
 // Tell implements place.Server.
-func (d *Doer) Tell(ctx context.Context, w fleetcmd.Worker, list []string) error {
+func (d *Doer) Tell(ctx context.Context, w match.Worker, list []string) error {
 	base := d.server.queue()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // by this clock: a limit at the server would be compared with the worker's
 	defer cancel()

@@ -25,6 +25,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/session"
 	"github.com/ralph-loop/ralph/internal/text"
 	"github.com/ralph-loop/ralph/internal/workers"
+	"github.com/ralph-loop/ralph/internal/workers/match"
 	"github.com/ralph-loop/ralph/internal/workspace"
 )
 
@@ -79,11 +80,11 @@ func (a At) Settled(c config.Config) At {
 
 // View is a fleet as it is now.
 type View struct {
-	Address      string        `json:"address"`
-	Namespace    string        `json:"namespace"`
-	Coordinators []Coordinator `json:"coordinators,omitempty"` // that have a lease
-	Workers      []Worker      `json:"workers"`
-	Steps        []Step        `json:"steps"`
+	Address      string         `json:"address"`
+	Namespace    string         `json:"namespace"`
+	Coordinators []Coordinator  `json:"coordinators,omitempty"` // that have a lease
+	Workers      []match.Worker `json:"workers"`
+	Steps        []Step         `json:"steps"`
 }
 
 // Coordinator is who has the lease of a repository and a branch.
@@ -97,45 +98,17 @@ type Coordinator struct {
 	Wrong string    `json:"wrong,omitempty"` // why nothing else is known of it, since when there is a lease but for
 }
 
-// Worker is one worker.
-type Worker struct {
-	Name    string    `json:"name"`
-	State   string    `json:"state,omitempty"` // "draining": it takes no more steps; "lost": nothing was heard of it for too long
-	Agents  []string  `json:"agents"`
-	Labels  []string  `json:"labels,omitempty"` // none: it is older than labels
-	Slots   int       `json:"slots"`
-	Version string    `json:"version"`
-	Pid     int       `json:"pid"`
-	Seen    time.Time `json:"last_seen"`
-	Wrong   []string  `json:"wrong,omitempty"`
-
-	Versions map[string]string `json:"agent_versions,omitempty"` // of its agents, where they tell it
-	Run      string            `json:"run,omitempty"`            // no other start of it has the same
-}
-
-// offers are its agents with their versions, for people.
-func (w Worker) offers() string {
-	list := make([]string, len(w.Agents))
-	for i, a := range w.Agents {
-		list[i] = a
-		if v := w.Versions[a]; v != "" {
-			list[i] += " " + v
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
 // Step is a step that is carried out, or waits for a worker.
 type Step struct {
-	Journal string    `json:"journal"`
-	Task    string    `json:"task"`
-	Since   time.Time `json:"since"`
-	Worker  string    `json:"worker,omitempty"`
-	Attempt int       `json:"attempt,omitempty"`
-	Waits   bool      `json:"waits,omitempty"`
-	Trouble string    `json:"trouble,omitempty"` // why the attempt before did not work out
-	Needs   Needs     `json:"needs,omitzero"`
-	Missing string    `json:"missing,omitempty"` // it waits, and no worker has what it needs: which, and what to do
+	Journal string      `json:"journal"`
+	Task    string      `json:"task"`
+	Since   time.Time   `json:"since"`
+	Worker  string      `json:"worker,omitempty"`
+	Attempt int         `json:"attempt,omitempty"`
+	Waits   bool        `json:"waits,omitempty"`
+	Trouble string      `json:"trouble,omitempty"` // why the attempt before did not work out
+	Needs   match.Needs `json:"needs,omitzero"`
+	Missing string      `json:"missing,omitempty"` // it waits, and no worker has what it needs: which, and what to do
 }
 
 // Ask is what one worker is asked: to take no more steps, or whether it could carry one out.
@@ -293,7 +266,7 @@ func Show(w io.Writer, v View, now time.Time) {
 }
 
 // ShowWorkers writes its workers.
-func ShowWorkers(w io.Writer, list []Worker, now time.Time) {
+func ShowWorkers(w io.Writer, list []match.Worker, now time.Time) {
 	if len(list) == 0 {
 		fmt.Fprintln(w, "no worker has been seen in the last minutes; on a machine with an agent: ralph worker --repo ADDRESS")
 	}
@@ -306,7 +279,7 @@ func ShowWorkers(w io.Writer, list []Worker, now time.Time) {
 		default:
 			state = ", " + text.Visible(x.State)
 		}
-		fmt.Fprintf(w, "  %-16s %s, %s, ralph %s, seen %s ago%s\n", text.Visible(x.Name), text.Count(x.Slots, "slot"), text.Visible(x.offers()), text.Visible(x.Version), now.Sub(x.Seen).Round(time.Second), state)
+		fmt.Fprintf(w, "  %-16s %s, %s, ralph %s, seen %s ago%s\n", text.Visible(x.Name), text.Count(x.Slots, "slot"), text.Visible(x.Offers()), text.Visible(x.Version), now.Sub(x.Seen).Round(time.Second), state)
 		if len(x.Labels) > 0 {
 			fmt.Fprintf(w, "    labels %s\n", text.Visible(strings.Join(x.Labels, ", ")))
 		}
@@ -318,14 +291,14 @@ func ShowWorkers(w io.Writer, list []Worker, now time.Time) {
 
 // Examine tries each worker, and says which labels that any step of this repository or one that waits
 // asks for no worker has.
-func Examine(ctx context.Context, f Fleet, env workspace.Env, at At, v View, needs Needs) error {
+func Examine(ctx context.Context, f Fleet, env workspace.Env, at At, v View, needs match.Needs) error {
 	url := needs.Repo
 	fmt.Fprintf(env.Stdout, "ok    Temporal at %s, namespace %s\n", v.Address, v.Namespace)
 	bad := len(v.Workers) == 0
 	if bad {
 		fmt.Fprintf(env.Stdout, "miss  no worker has been seen -> ralph worker --repo %s\n", text.Visible(url))
 	}
-	var there []Worker
+	var there []match.Worker
 	for _, w := range v.Workers {
 		if w.State == string(workers.Lost) { // it would only be waited for
 			bad = true

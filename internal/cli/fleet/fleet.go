@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/labels"
 	"github.com/ralph-loop/ralph/internal/session"
+	"github.com/ralph-loop/ralph/internal/workers/match"
 	"github.com/ralph-loop/ralph/internal/workspace"
 	"github.com/spf13/cobra"
 )
@@ -210,7 +211,7 @@ away again: that needs the server, a slot, git, the remote and the right to push
 		if err != nil {
 			return err
 		}
-		return fleetcmd.Examine(cmd.Context(), f, env, at, v, fleetcmd.Needs{Labels: labels.Union(c.Fleet.Labels), Repo: url})
+		return fleetcmd.Examine(cmd.Context(), f, env, at, v, match.Needs{Labels: labels.Union(c.Fleet.Labels), Repo: url})
 	})
 	return cmd
 }

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/fleetcmd"
+	"github.com/ralph-loop/ralph/internal/workers/match"
 )
 
 // each is how soon it is looked again which workers there are.
@@ -46,19 +46,19 @@ func Queue(queue string, labels []string) string {
 // Server is what can be known of workers, and done about steps.
 type Server interface {
 	// Workers are those that were heard of in the last minutes.
-	Workers(ctx context.Context) ([]fleetcmd.Worker, error)
+	Workers(ctx context.Context) ([]match.Worker, error)
 	// Tell has a worker read the queues of some labels. It returns when the worker has said that it does.
-	Tell(ctx context.Context, w fleetcmd.Worker, labels []string) error
+	Tell(ctx context.Context, w match.Worker, labels []string) error
 	// Replace gives a step up that nobody has begun, and that would ask for something else now. It reports
 	// whether it did.
-	Replace(ctx context.Context, id string, now fleetcmd.Needs) bool
+	Replace(ctx context.Context, id string, now match.Needs) bool
 }
 
 // Step is one step under way.
 type Step struct {
 	Task  ralph.TaskID
-	Needs fleetcmd.Needs
-	Now   func() fleetcmd.Needs // what it would need if it began now
+	Needs match.Needs
+	Now   func() match.Needs // what it would need if it began now
 }
 
 // Places look after the steps under way.
@@ -137,7 +137,7 @@ func (p *Places) Run(ctx context.Context) {
 }
 
 // look tells workers of what a step asks for, and people that there are none.
-func (p *Places) look(ctx context.Context, id string, x *placed, there []fleetcmd.Worker) {
+func (p *Places) look(ctx context.Context, id string, x *placed, there []match.Worker) {
 	for _, w := range there {
 		if len(x.Needs.Labels) > 0 && x.Needs.Of(w) {
 			p.tell(ctx, w, x.Needs.Labels)
@@ -183,7 +183,7 @@ func (p *Places) Missing(id string) string {
 }
 
 // tell has a worker read the queues of some labels, once. One that does not answer is told again.
-func (p *Places) tell(ctx context.Context, w fleetcmd.Worker, labels []string) {
+func (p *Places) tell(ctx context.Context, w match.Worker, labels []string) {
 	key := Queue(w.Name+"/"+w.Run, labels)
 	p.mu.Lock()
 	defer p.mu.Unlock()

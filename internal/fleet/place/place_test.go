@@ -11,14 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/fleetcmd"
+	"github.com/ralph-loop/ralph/internal/workers/match"
 )
 
 // fake is a server with the workers that a test says.
 type fake struct {
 	said sync.Mutex // the test speaks, or is asked
 
-	list     []fleetcmd.Worker
+	list     []match.Worker
 	deaf     int // so often nobody answers
 	told     []string
 	replaced []string
@@ -26,13 +26,13 @@ type fake struct {
 	slow     time.Duration // how long it takes to give a step up
 }
 
-func (f *fake) Workers(context.Context) ([]fleetcmd.Worker, error) {
+func (f *fake) Workers(context.Context) ([]match.Worker, error) {
 	f.said.Lock()
 	defer f.said.Unlock()
 	return f.list, nil
 }
 
-func (f *fake) Tell(_ context.Context, w fleetcmd.Worker, labels []string) error {
+func (f *fake) Tell(_ context.Context, w match.Worker, labels []string) error {
 	f.said.Lock()
 	defer f.said.Unlock()
 	f.told = append(f.told, w.Name+" "+strings.Join(labels, ","))
@@ -42,7 +42,7 @@ func (f *fake) Tell(_ context.Context, w fleetcmd.Worker, labels []string) error
 	return nil
 }
 
-func (f *fake) Replace(_ context.Context, id string, now fleetcmd.Needs) bool {
+func (f *fake) Replace(_ context.Context, id string, now match.Needs) bool {
 	f.said.Lock()
 	f.replaced = append(f.replaced, id+" "+strings.Join(now.Labels, ","))
 	f.said.Unlock()
@@ -74,20 +74,20 @@ func (f *fake) look() {
 }
 
 func gpu(now *[]string) Step {
-	return Step{Task: "t-1", Needs: fleetcmd.Needs{Agent: "mine", Labels: []string{"gpu"}, Repo: "hub"}, Now: func() fleetcmd.Needs { return fleetcmd.Needs{Agent: "mine", Labels: *now} }}
+	return Step{Task: "t-1", Needs: match.Needs{Agent: "mine", Labels: []string{"gpu"}, Repo: "hub"}, Now: func() match.Needs { return match.Needs{Agent: "mine", Labels: *now} }}
 }
 
 // Each worker that has all labels is told of their queue, once; one that comes later, or is started again,
 // too; one that lacks a label, or is of another version, is not.
 func TestWorkersAreTold(t *testing.T) {
 	world(t, func(f *fake, p *Places, notes func() []string) {
-		big := fleetcmd.Worker{Name: "big", Run: "1", Agents: []string{"mine"}, Labels: []string{"gpu", "os=linux"}}
-		old := fleetcmd.Worker{Name: "old", Run: "1", Agents: []string{"mine"}}
+		big := match.Worker{Name: "big", Run: "1", Agents: []string{"mine"}, Labels: []string{"gpu", "os=linux"}}
+		old := match.Worker{Name: "old", Run: "1", Agents: []string{"mine"}}
 		other := big
 		other.Name, other.Wrong = "other", []string{"is another version"}
 		agentless := big
 		agentless.Name, agentless.Agents = "agentless", nil
-		f.list = []fleetcmd.Worker{agentless, big, old, other}
+		f.list = []match.Worker{agentless, big, old, other}
 		labels := []string{"gpu"}
 		defer p.Add("w", gpu(&labels))()
 		f.look()
@@ -97,7 +97,7 @@ func TestWorkersAreTold(t *testing.T) {
 		}
 		late, again := big, big
 		late.Name, again.Run = "late", "2"
-		f.list = []fleetcmd.Worker{again, late}
+		f.list = []match.Worker{again, late}
 		f.deaf = 1
 		for range 4 {
 			f.look()
@@ -113,7 +113,7 @@ func TestWorkersAreTold(t *testing.T) {
 // there is a worker, or the step is over.
 func TestPeopleHearOfWaiting(t *testing.T) {
 	world(t, func(f *fake, p *Places, notes func() []string) {
-		f.list = []fleetcmd.Worker{{Name: "small", Agents: []string{"mine"}, Labels: []string{"os=linux"}}}
+		f.list = []match.Worker{{Name: "small", Agents: []string{"mine"}, Labels: []string{"os=linux"}}}
 		labels := []string{"gpu"}
 		one, two := gpu(&labels), gpu(&labels)
 		two.Task = "t-2"

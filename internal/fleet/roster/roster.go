@@ -14,8 +14,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/fleet/seal"
-	"github.com/ralph-loop/ralph/internal/fleetcmd"
 	"github.com/ralph-loop/ralph/internal/workers"
+	"github.com/ralph-loop/ralph/internal/workers/match"
 )
 
 // Said is what a worker says of itself.
@@ -101,8 +101,8 @@ func (r Reader) Worker(s Seen) workers.Worker {
 }
 
 // View is a worker for `ralph fleet`.
-func (r Reader) View(s Seen) fleetcmd.Worker {
-	return fleetcmd.Worker{
+func (r Reader) View(s Seen) match.Worker {
+	return match.Worker{
 		Name: s.Name, State: string(s.State), Agents: s.Agents, Labels: s.Labels, Slots: s.Slots, Version: s.Version, Versions: s.Versions,
 		Pid: s.Pid, Seen: s.At, Run: s.Run, Wrong: r.wrong(s),
 	}
@@ -110,7 +110,7 @@ func (r Reader) View(s Seen) fleetcmd.Worker {
 
 // Views are the workers that have not ended, for `ralph fleet`, at a moment of the server's. ready are those of them that
 // take steps.
-func (r Reader) Views(list []Seen, now time.Time, beat time.Duration) (all, ready []fleetcmd.Worker) {
+func (r Reader) Views(list []Seen, now time.Time, beat time.Duration) (all, ready []match.Worker) {
 	for _, s := range list {
 		if s.State == workers.Ended {
 			continue

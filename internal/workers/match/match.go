@@ -1,12 +1,46 @@
-package fleetcmd
+// Package match owns what a step needs of the worker that carries it out, what a worker has, and which
+// worker fits: its agents, its labels, and the words for what none has.
+//
+// It does NOT own which of those that fit gets a step (internal/fleet/place), nor what is seen of a fleet
+// at a moment (internal/workers).
+package match
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/labels"
 )
+
+// Worker is one worker, as it was seen last.
+type Worker struct {
+	Name    string    `json:"name"`
+	State   string    `json:"state,omitempty"` // "draining": it takes no more steps; "lost": nothing was heard of it for too long
+	Agents  []string  `json:"agents"`
+	Labels  []string  `json:"labels,omitempty"` // none: it is older than labels
+	Slots   int       `json:"slots"`
+	Version string    `json:"version"`
+	Pid     int       `json:"pid"`
+	Seen    time.Time `json:"last_seen"`
+	Wrong   []string  `json:"wrong,omitempty"`
+
+	Versions map[string]string `json:"agent_versions,omitempty"` // of its agents, where they tell it
+	Run      string            `json:"run,omitempty"`            // no other start of it has the same
+}
+
+// Offers are its agents with their versions, for people.
+func (w Worker) Offers() string {
+	list := make([]string, len(w.Agents))
+	for i, a := range w.Agents {
+		list[i] = a
+		if v := w.Versions[a]; v != "" {
+			list[i] += " " + v
+		}
+	}
+	return strings.Join(list, ", ")
+}
 
 // Needs is what a worker must have to carry out a step.
 type Needs struct {
