@@ -1,14 +1,15 @@
 package git
 
 import (
-	"bufio"
+	"bytes"
 	"compress/zlib"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // maxObject bounds what is read of a commit object.
@@ -64,14 +65,14 @@ func (r *Repo) loosePath(hash string) string {
 	return filepath.Join(r.common, "objects", hash[:2], hash[2:])
 }
 
-// ReadLoose reads objects/ab/cdef...: zlib of "<kind> <size>\x00<text>".
+// ReadLoose reads objects/ab/cdef...: zlib of "<kind> <size>\x00<text>". It waits for no pipe that
+// lies there in the place of an object.
 func (r *Repo) ReadLoose(hash, kind string) (string, error) {
-	f, err := os.Open(r.loosePath(hash))
+	packed, err := regular.ReadFile(r.loosePath(hash), maxObject)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	z, err := zlib.NewReader(bufio.NewReader(f))
+	z, err := zlib.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return "", err
 	}

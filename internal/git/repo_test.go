@@ -7,11 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/proc"
 	"github.com/ralph-loop/ralph/internal/ralphtest"
 	"github.com/ralph-loop/ralph/internal/ralphtest/gittest"
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 func TestOpenFindsTheRoot(t *testing.T) {
@@ -159,6 +162,25 @@ func TestRef(t *testing.T) {
 			}
 			b.Equal(c.ref, got, strings.TrimSpace(want))
 		})
+	}
+}
+
+// An agent can put a pipe in the place of an object: nobody writes into it, and ralph does not wait for that.
+func TestAPipeIsNoObject(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	head := b.Head()
+	b.Must(os.Remove(b.repo.loosePath(head)))
+	b.Must(syscall.Mkfifo(b.repo.loosePath(head), 0o644))
+	read := make(chan error, 1)
+	go func() { _, err := b.repo.ReadLooseCommit(head); read <- err }()
+	select {
+	case err := <-read:
+		if !errors.Is(err, regular.ErrNotRegular) {
+			t.Errorf("read: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for the pipe")
 	}
 }
 
