@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
@@ -217,7 +219,7 @@ func (r *Repo) ForgetSeen() { r.index.seen = seen{} }
 // which entries may have changed in the same tick of the clock. No index is an
 // empty one. It returns what the source was, nil for none.
 func CopyIndex(from, to string) (os.FileInfo, error) {
-	src, err := os.Open(from)
+	src, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NONBLOCK, 0) // an agent may have put a pipe there
 	if os.IsNotExist(err) {
 		if err := os.Remove(to); err != nil && !os.IsNotExist(err) {
 			return nil, err
@@ -229,6 +231,9 @@ func CopyIndex(from, to string) (os.FileInfo, error) {
 	}
 	defer src.Close()
 	info, err := src.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: from, Err: regular.ErrNotRegular}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -165,22 +165,28 @@ func TestRef(t *testing.T) {
 	}
 }
 
-// An agent can put a pipe in the place of an object: nobody writes into it, and ralph does not wait for that.
-func TestAPipeIsNoObject(t *testing.T) {
+// An agent can put a pipe in the place of an object or of the index: nobody writes into it, and ralph
+// does not wait for that.
+func TestNoPipeIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	head := b.Head()
-	b.Must(os.Remove(b.repo.loosePath(head)))
-	b.Must(syscall.Mkfifo(b.repo.loosePath(head), 0o644))
-	read := make(chan error, 1)
-	go func() { _, err := b.repo.ReadLooseCommit(head); read <- err }()
-	select {
-	case err := <-read:
-		if !errors.Is(err, regular.ErrNotRegular) {
-			t.Errorf("read: %v", err)
+	for path, read := range map[string]func() error{
+		b.repo.loosePath(head): func() error { _, err := b.repo.ReadLooseCommit(head); return err },
+		b.repo.RealIndex():     func() error { _, err := CopyIndex(b.repo.RealIndex(), b.repo.PrivateIndex()); return err },
+	} {
+		b.Must(os.Remove(path))
+		b.Must(syscall.Mkfifo(path, 0o644))
+		ended := make(chan error, 1)
+		go func() { ended <- read() }()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, regular.ErrNotRegular) {
+				t.Errorf("%s: %v", path, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("it waits for %s", path)
 		}
-	case <-time.After(time.Minute):
-		t.Fatal("it waits for the pipe")
 	}
 }
 
