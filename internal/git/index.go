@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/git/index"
@@ -219,7 +217,7 @@ func (r *Repo) ForgetSeen() { r.index.seen = seen{} }
 // which entries may have changed in the same tick of the clock. No index is an
 // empty one. It returns what the source was, nil for none.
 func CopyIndex(from, to string) (os.FileInfo, error) {
-	src, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NONBLOCK, 0) // an agent may have put a pipe there
+	src, info, err := regular.Open(from) // an agent may have put a pipe there
 	if os.IsNotExist(err) {
 		if err := os.Remove(to); err != nil && !os.IsNotExist(err) {
 			return nil, err
@@ -230,13 +228,6 @@ func CopyIndex(from, to string) (os.FileInfo, error) {
 		return nil, err
 	}
 	defer src.Close()
-	info, err := src.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: from, Err: regular.ErrNotRegular}
-	}
-	if err != nil {
-		return nil, err
-	}
 	tmp, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+"-*")
 	if err != nil {
 		return nil, err

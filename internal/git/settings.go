@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
+
+	"github.com/ralph-loop/ralph/internal/regular"
 )
 
 // Settings are the settings in a file, as `git config --list -z` has them, without what it
@@ -29,13 +30,17 @@ const maxSettings = 1 << 20 // settings are shorter
 
 // readShort reads an ordinary file. It waits for nobody: an agent may have put a pipe there.
 func readShort(name string) (string, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := regular.Open(name)
+	refused := Refuse(name+" is no ordinary file, or too large for settings of git", "look who made it")
+	if errors.Is(err, regular.ErrNotRegular) {
+		return "", refused
+	}
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
-		return "", errors.Join(err, Refuse(name+" is no ordinary file, or too large for settings of git", "look who made it"))
+	if info.Size() > maxSettings {
+		return "", refused
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSettings))
 	return string(text), err

@@ -26,28 +26,43 @@ var ErrNotRegular = errors.New("it is no regular file")
 // has as many.
 const Large = 2 << 30
 
-// ReadFile reads a file of at most so many bytes; links are followed. One that is larger is an
-// error. For what is not in a folder that an agent writes, or where a link tells it nothing new.
+// Open opens a file to read, and says what it is; links are followed. It is for the caller to close.
+// For what is not in a folder that an agent writes, or where a link tells it nothing new.
+func Open(name string) (*os.File, fs.FileInfo, error) {
+	return known(os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0))
+}
+
+// known is a regular file that was opened, with what it is; another one is closed.
+func known(f *os.File, err error) (*os.File, fs.FileInfo, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := infoOf(f)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// ReadFile reads a file of at most so many bytes, which is opened as Open does. One that is larger is
+// an error.
 func ReadFile(name string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, info, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return readAll(f, name, most)
+	return readAll(f, info.Size(), name, most)
 }
 
 // readAll reads and closes a file.
-func readAll(f *os.File, name string, most int64) ([]byte, error) {
+func readAll(f *os.File, size int64, name string, most int64) ([]byte, error) {
 	defer f.Close() //nolint:errcheck // nothing was written
-	size, err := sizeOf(f)
-	if err == nil && size > most {
-		err = fmt.Errorf("%s has %d bytes, more than the %d that are read", name, size, most)
-	}
-	if err != nil {
-		return nil, err
+	if size > most {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read", name, size, most)
 	}
 	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // the end is found without growing
-	if _, err = b.ReadFrom(io.LimitReader(f, most+1)); err == nil && int64(b.Len()) > most {
+	_, err := b.ReadFrom(io.LimitReader(f, most+1))
+	if err == nil && int64(b.Len()) > most {
 		err = fmt.Errorf("%s grows while it is read, past the %d bytes that are read", name, most)
 	}
 	return b.Bytes(), err
@@ -70,11 +85,11 @@ func part(root, name string, from func(size int64) int64, most int64) ([]byte, e
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	size, err := sizeOf(f)
+	info, err := infoOf(f)
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.NewSectionReader(f, from(size), most))
+	return io.ReadAll(io.NewSectionReader(f, from(info.Size()), most))
 }
 
 // AppendLine adds a line to a file below root, and begins a new one where the file does not end with
@@ -84,11 +99,11 @@ func AppendLine(root, name, line string) error {
 	if err != nil {
 		return err
 	}
-	size, err := sizeOf(f)
+	info, err := infoOf(f)
 	last := []byte("\n")
-	if err == nil && size > 0 {
+	if err == nil && info.Size() > 0 {
 		last = make([]byte, 1)
-		_, err = f.ReadAt(last, size-1)
+		_, err = f.ReadAt(last, info.Size()-1)
 	}
 	if err == nil {
 		if !bytes.Equal(last, []byte("\n")) {
@@ -99,16 +114,13 @@ func AppendLine(root, name, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// sizeOf is the size of a regular file that is open.
-func sizeOf(f *os.File) (int64, error) {
+// infoOf is what a regular file is that is open.
+func infoOf(f *os.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
-	if err != nil {
-		return 0, err
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: f.Name(), Err: ErrNotRegular}
 	}
-	if !info.Mode().IsRegular() {
-		return 0, &fs.PathError{Op: "open", Path: f.Name(), Err: ErrNotRegular}
-	}
-	return info.Size(), nil
+	return info, err
 }
 
 // openBelow opens a file folder by folder, so that none of them can be changed for a link meanwhile.
@@ -167,9 +179,9 @@ func notRegular(err error) error {
 // ReadIn reads a file of at most so many bytes by its path in a folder; links may lead elsewhere in
 // that folder, and not out of it. One that is larger is an error.
 func ReadIn(folder *os.Root, name string, most int64) ([]byte, error) {
-	f, err := folder.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, info, err := known(folder.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0))
 	if err != nil {
 		return nil, err
 	}
-	return readAll(f, name, most)
+	return readAll(f, info.Size(), name, most)
 }
