@@ -69,7 +69,8 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *testRepo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &testRepo{t: t, dir: filepath.Join(tmp, "work tree")}
+	procs := proc.NewRunner("")
+	y := &testRepo{t: t, dir: filepath.Join(tmp, "work tree"), parts: &bootstrap.Parts{Procs: procs, Config: config.Defaults(), Agents: map[string]step.ConfiguredAgent{}}}
 	y.env = []string{
 		"HOME=" + tmp, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
@@ -83,13 +84,12 @@ func newYard(t *testing.T, tasks int, options ...yardOption) *testRepo {
 	y.git("add", "-A")
 	y.git("commit", "-q", "-m", "start")
 
-	procs := proc.NewRunner("")
 	program, env := gittest.NewProgram(t, y.env)
 	repo, err := git.Open(t.Context(), procs, y.dir, env)
 	y.must(err)
 	y.program = program
 	y.must(info.Exclude(repo, workspace.RuntimePaths()))
-	y.parts = &bootstrap.Parts{Root: y.dir, Repo: repo, Procs: procs, Config: config.Defaults(), Agents: map[string]step.ConfiguredAgent{}}
+	y.parts.Root, y.parts.Repo = y.dir, repo
 	pc := policy.Config{Session: "autopilot", Isolated: true, Parallel: 2, Agents: []string{"ada"}, MaxIterations: 5, ConflictRetries: 3}
 	for _, o := range options {
 		o(y.parts, &pc)
@@ -275,11 +275,8 @@ func (y *testRepo) tree(n int) string { return filepath.Join(y.dir, "ralph/.work
 
 func (y *testRepo) gitIn(dir string, args ...string) string {
 	y.t.Helper()
-	out, stderr, res, err := proc.NewRunner("").Output(y.t.Context(), proc.Command{Args: append([]string{"git", "-c", "maintenance.auto=false"}, args...), Dir: dir, Env: y.env})
-	if err != nil || res.Code != 0 {
-		y.t.Fatalf("git %s: %v %s", strings.Join(args, " "), err, stderr)
-	}
-	return strings.TrimSpace(string(out))
+	box := gittest.Box{T: y.t, P: y.parts.Procs, Dir: dir, Env: y.env}
+	return strings.TrimSpace(box.Git(args...))
 }
 
 func (y *testRepo) git(args ...string) string {

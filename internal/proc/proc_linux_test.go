@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// play is the second process of a test: an engine that is going to be killed,
+// Play is the second process of a test: an engine that is going to be killed,
 // or a sweep from inside a process that was left behind.
-func play(role, dir string) int {
+func Play(role, dir string) int {
 	r := NewRunner(dir)
 	switch role {
 	case "engine":

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// play has no roles here: what they test is Linux's.
-func play(string, string) int { return 1 }
+// Play has no roles here: what they test is Linux's.
+func Play(string, string) int { return 1 }
 
 // waitGone polls, since there is no portable way to wait for a stranger.
 func waitGone(t *testing.T, pid string) {

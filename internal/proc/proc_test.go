@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"flag"
 	"io"
 	"io/fs"
 	"os"
@@ -18,21 +17,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-// TestMain also plays the second process of a test, see roles.
-func TestMain(m *testing.M) {
-	if role := os.Getenv("PROC_TEST_ROLE"); role != "" {
-		os.Exit(play(role, os.Getenv("PROC_TEST_DIR")))
-	}
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = flag.Set(f.Name, "8") // they wait for processes; internal/ralphtest, which says such things, stands on this package
-	}
-	goleak.VerifyTestMain(m)
-}
 
 func env(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH")}, more...)

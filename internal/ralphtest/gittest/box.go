@@ -180,6 +180,9 @@ func (b *Box) gitDir() string {
 	dir := b.Path(".git")
 	if link, err := os.ReadFile(dir); err == nil {
 		dir, _ = strings.CutPrefix(strings.TrimSpace(string(link)), "gitdir: ")
+		if !filepath.IsAbs(dir) { // of a submodule
+			dir = filepath.Join(b.Dir, dir)
+		}
 	}
 	return dir
 }
